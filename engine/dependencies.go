@@ -52,7 +52,9 @@ func connect(config *rest.Config, log *slog.Logger, wrappers ...transport.Wrappe
 	if err != nil {
 		return clients{}, err
 	}
-	client.Transport = transport.Wrappers(wrappers...)(client.Transport)
+	for _, wrap := range wrappers {
+		client.Transport = wrap(client.Transport)
+	}
 	objects := dynamic.ConfigFor(config)
 	objects.APIPath = "/" // Each request has an absolute path.
 	lists, err := rest.UnversionedRESTClientForConfigAndClient(objects, client)
