@@ -3,6 +3,7 @@ package report
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,20 +47,18 @@ func round(number int, slow time.Duration) []Result {
 	return []Result{result(Floor, 5, 2000), result(Baseline, 10, 2000), reconcel}
 }
 
-// row returns the cells of a row of the tables.
-func row(t *testing.T, tables, name string) []string {
-	t.Helper()
+// rows returns the cells of the rows with this name.
+func rows(tables, name string) (found []string) {
 	for line := range strings.Lines(tables) {
 		if cells := strings.Split(line, "|"); len(cells) > 1 && strings.TrimSpace(cells[1]) == name {
 			var trimmed []string
 			for _, cell := range cells[2 : len(cells)-1] {
 				trimmed = append(trimmed, strings.TrimSpace(cell))
 			}
-			return trimmed
+			found = append(found, strings.Join(trimmed, " "))
 		}
 	}
-	t.Fatalf("there is no row %q in\n%s", name, tables)
-	return nil
+	return found
 }
 
 func TestTables(t *testing.T) {
@@ -68,36 +67,67 @@ func TestTables(t *testing.T) {
 		all = append(all, round(number, slow)...)
 	}
 	tables := Tables(all)
-	for _, test := range []struct{ name, want string }{
+	for name, want := range map[string][]string{
+		"create, all statuses (s)": {"10.00 20.00 16.00"},
 		// The second round is three times as slow, and its ratios are the same.
-		{"create, all statuses (s)", "10.00 20.00 16.00 0.80 1.60 ≤ 1 × baseline, ≤ 1.25 × floor yes, **no**"},
-		{"CPU for each Foo, create (ms)", "5.00 10.00 8.00 0.80 1.60 ≤ 0.8 × baseline yes"},
-		{"writes for each Foo, create", "2.00 2.00 2.50 1.25 1.25 ≤ 2 **no**"},
-		{"at rest, writes", "– – 0 – – ≤ 0 yes"},
-		{"restart, ready (s)", "– – – – – ≤ 1 × baseline not measured"},
-		{"`patch deployments.apps`", "2000 / 2000 2000 / 2000 2500 / 2500"},
+		"CPU for each Foo, create, ÷ baseline": {"0.80 ≤ 1 yes"},
+		"CPU for each Foo, create (ms)":        {"5.00 10.00 8.00"},
+		"CPU for each Foo, create, ÷ kro":      nil,
+		// The limit comes before the figure.
+		"writes for each Foo, create": {"2.50 ≤ 2 **no**", "2.00 2.00 2.50"},
+		"at rest, writes":             {"0 ≤ 0 yes", "– – 0"},
+		"drift repair, p99 (ms)":      {"– ≤ 50 not measured", "– – –"},
+		"`patch deployments.apps`":    {"2000 / 2000 2000 / 2000 2500 / 2500"},
 	} {
-		if got := strings.TrimSpace(strings.Join(row(t, tables, test.name), " ")); got != test.want {
-			t.Errorf("%s:\n got %s\nwant %s", test.name, got, test.want)
+		if got := rows(tables, name); !slices.Equal(got, want) {
+			t.Errorf("%s:\n got %q\nwant %q", name, got, want)
 		}
 	}
 }
 
-// TestOptionalCompetitorsHaveColumns has a column for each competitor, also those that are
-// measured only where asked.
-func TestOptionalCompetitorsHaveColumns(t *testing.T) {
-	all := round(1, 1)
-	if tables := Tables(all); strings.Contains(tables, Kro) {
-		t.Errorf("kro was not measured:\n%s", tables)
+// withAll adds the other competitors to a round. They are slow.
+func withAll(rs []Result) []Result {
+	for _, name := range []string{Metacontroller, Kro, Applier} {
+		other := rs[1]
+		other.Competitor, other.Create.CPU = name, 40*time.Second
+		rs = append(rs, other)
 	}
-	kro := all[1]
-	kro.Competitor = Kro
-	tables := Tables(append(all, kro))
-	if got := strings.Join(row(t, tables, "create, all statuses (s)")[:4], " "); got != "5.00 10.00 10.00 8.00" {
-		t.Errorf("got %s", got)
+	return rs
+}
+
+func TestEachCompetitorHasAColumn(t *testing.T) {
+	tables := Tables(withAll(round(1, 1)))
+	if head := "| | floor | baseline | applier | reconcel | kro | metacontroller |\n"; strings.Count(tables, head) != 2 {
+		t.Errorf("want the figures and the requests of all:\n%s", tables)
 	}
-	if got := len(row(t, tables, "`patch deployments.apps`")); got != 4 {
-		t.Errorf("the requests have %d columns", got)
+	for name, want := range map[string]string{
+		"CPU for each Foo, create (ms)":              "5.00 10.00 40.00 8.00 40.00 40.00",
+		"CPU for each Foo, create, ÷ kro":            "0.20 ≤ 0.2 yes",
+		"CPU for each Foo, update, ÷ metacontroller": "0.80 ≤ 0.6 **no**",
+		"create, all statuses, ÷ applier":            "0.80 ≤ 1.15 yes",
+	} {
+		if got := rows(tables, name); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestWithoutReconcelNothingMustHold(t *testing.T) {
+	if tables := Tables(round(1, 1)[:2]); strings.Contains(tables, "must be") {
+		t.Errorf("got limits:\n%s", tables)
+	}
+}
+
+// TestLimitOfManyFoos judges the memory only where the Foos take most of it.
+func TestLimitOfManyFoos(t *testing.T) {
+	for n, want := range map[int][]string{1000: nil, 10000: {"1.00 ≤ 0.8 **no**"}} {
+		rs := round(1, 1)
+		for i := range rs {
+			rs[i].N = n
+		}
+		if got := rows(Tables(rs), "peak RSS, ÷ baseline"); !slices.Equal(got, want) {
+			t.Errorf("%d Foos: got %q, want %q", n, got, want)
+		}
 	}
 }
 
@@ -115,7 +145,7 @@ func TestEachNHasATable(t *testing.T) {
 
 func TestPlots(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "performance")
-	markdown, err := Plots(folder, round(1, 1))
+	markdown, err := Plots(folder, withAll(round(1, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +157,7 @@ func TestPlots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, text := range []string{"<svg", Floor, Baseline, Reconcel} {
+		for _, text := range append([]string{"<svg"}, Competitors...) {
 			if !strings.Contains(string(svg), text) {
 				t.Errorf("%s does not contain %q", name, text)
 			}
@@ -157,52 +187,6 @@ func TestFillWithoutMarkers(t *testing.T) {
 		if got, err := fill(page, "bench", "new"); err == nil {
 			t.Errorf("%q: got %q, want an error", page, got)
 		}
-	}
-}
-
-// TestGrowthModel finds the line from which the points were made: 40 MB, 10 KiB for each
-// Foo, and 2 KiB for each additional Deployment.
-func TestGrowthModel(t *testing.T) {
-	var grown []Growth
-	for _, n := range []int{1000, 5000, 20000} {
-		for _, children := range []int{1, 3} {
-			grown = append(grown, Growth{N: n, Children: children, Time: time.Second, Peak: 40e6 + int64(n*(10+2*(children-1)))<<10})
-		}
-	}
-	table := GrowthTable(grown)
-	for _, line := range []string{
-		"- With 1: 40 MB and 10.0 KiB for each Foo.\n",
-		"- With 3: 40 MB and 14.0 KiB for each Foo.\n",
-		"- Each additional Deployment: 2.0 KiB. Must be ≤ 3: yes.\n",
-		"| 1000 | 3 | 1.0 | 0.00 | 54 |\n",
-	} {
-		if !strings.Contains(table, line) {
-			t.Errorf("the table lacks %q:\n%s", line, table)
-		}
-	}
-	for i := range grown {
-		grown[i].Peak += int64(grown[i].N*2*(grown[i].Children-1)) << 10
-	}
-	if table := GrowthTable(grown); !strings.Contains(table, "- Each additional Deployment: 4.0 KiB. Must be ≤ 3: **no**.\n") {
-		t.Errorf("the limit does not show:\n%s", table)
-	}
-	if table := GrowthTable(grown[:2]); strings.Contains(table, "KiB") {
-		t.Errorf("one N gives a model:\n%s", table)
-	}
-}
-
-func TestGrowthPlot(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "performance")
-	markdown, err := GrowthPlot(folder, []Growth{{N: 1, Children: 1, Peak: 1e6}, {N: 2, Children: 1, Peak: 2e6}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	svg, err := os.ReadFile(filepath.Join(folder, "growth.svg"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(markdown, "(performance/growth.svg)") || !strings.Contains(string(svg), "Deployments for each: 1") {
-		t.Errorf("got %s", markdown)
 	}
 }
 

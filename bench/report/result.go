@@ -2,14 +2,18 @@ package report
 
 import "time"
 
-// The competitors, in the order of the table.
+// The competitors.
 const (
-	Floor    = "floor"
-	Baseline = "baseline"
-	Kro      = "kro"
-	Applier  = "applier"
-	Reconcel = "reconcel"
+	Floor          = "floor"
+	Baseline       = "baseline"
+	Applier        = "applier"
+	Reconcel       = "reconcel"
+	Kro            = "kro"
+	Metacontroller = "metacontroller"
 )
+
+// Competitors are in the order of the tables.
+var Competitors = []string{Floor, Baseline, Applier, Reconcel, Kro, Metacontroller}
 
 // Result is what one competitor did in one round.
 type Result struct {

@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// competitors returns the columns of the tables. Some are measured only where asked.
+// competitors returns those that were measured, in the order of the columns.
 func competitors(all []Result) []string {
-	return slices.DeleteFunc([]string{Floor, Baseline, Applier, Kro, Reconcel}, func(name string) bool {
-		optional := name == Applier || name == Kro
-		return optional && !slices.ContainsFunc(all, func(r Result) bool { return r.Competitor == name })
+	return slices.DeleteFunc(slices.Clone(Competitors), func(name string) bool {
+		return !slices.ContainsFunc(all, func(r Result) bool { return r.Competitor == name })
 	})
 }
 
@@ -48,15 +47,6 @@ func (rs results) ratio(f figure, competitor string) (float64, bool) {
 	return median(ratios), len(ratios) > 0
 }
 
-// holds reports whether a limit holds, and false for known if there is no value.
-func (rs results) holds(f figure, l limit) (holds, known bool) {
-	value, known := rs.median(f, Reconcel)
-	if l.competitor != "" {
-		value, known = rs.ratio(f, l.competitor)
-	}
-	return value <= l.most, known
-}
-
 // byN groups the results by N, in ascending order.
 func byN(all []Result) (ns []int, grouped map[int]results) {
 	grouped = map[int]results{}
@@ -66,16 +56,15 @@ func byN(all []Result) (ns []int, grouped map[int]results) {
 	return slices.Sorted(maps.Keys(grouped)), grouped
 }
 
-// Tables returns a table of all figures for each N in Markdown, and one of the requests.
+// Tables returns for each N, in Markdown: what must hold, all figures, and the requests.
 func Tables(all []Result) string {
 	var b strings.Builder
 	ns, grouped := byN(all)
 	for _, n := range ns {
 		rs := grouped[n]
-		columns := competitors(rs)
 		fmt.Fprintf(&b, "### %d Foos\n\n", n)
-		fmt.Fprintf(&b, "| | %s | reconcel ÷ %s | reconcel ÷ %s | must be | holds |\n", strings.Join(columns, " | "), Baseline, Floor)
-		fmt.Fprintf(&b, "|---|%s---|---|---|---|\n", strings.Repeat("---|", len(columns)))
+		writeLimits(&b, n, rs)
+		writeHead(&b, rs)
 		for _, f := range figures {
 			writeRow(&b, rs, f)
 		}
@@ -85,26 +74,44 @@ func Tables(all []Result) string {
 	return b.String()
 }
 
-func writeRow(b *strings.Builder, rs results, f figure) {
-	name := f.name
-	if f.unit != "" {
-		name += " (" + f.unit + ")"
+// writeLimits writes what must hold for reconcel, beside what was measured. A limit that compares
+// needs both.
+func writeLimits(b *strings.Builder, n int, rs results) {
+	measured := competitors(rs)
+	if !slices.Contains(measured, Reconcel) {
+		return
 	}
-	cells := []string{name}
+	b.WriteString("| reconcel | measured | must be | holds |\n|---|---|---|---|\n")
+	for _, f := range figures {
+		for _, l := range f.limits {
+			if n < l.from || l.competitor != "" && !slices.Contains(measured, l.competitor) {
+				continue
+			}
+			name, decimals := f.title(), f.decimals
+			value, known := rs.median(f, Reconcel)
+			if l.competitor != "" {
+				name, decimals = f.name+", ÷ "+l.competitor, 2
+				value, known = rs.ratio(f, l.competitor)
+			}
+			holds := verdict(value <= l.most, known)
+			fmt.Fprintf(b, "| %s | %s | ≤ %g | %s |\n", name, cell(value, known, decimals), l.most, holds)
+		}
+	}
+	b.WriteString("\n")
+}
+
+// writeHead writes the head of a table with a column for each competitor.
+func writeHead(b *strings.Builder, rs results) {
+	columns := competitors(rs)
+	fmt.Fprintf(b, "| | %s |\n|---|%s\n", strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
+}
+
+func writeRow(b *strings.Builder, rs results, f figure) {
+	cells := []string{f.title()}
 	for _, competitor := range competitors(rs) {
 		value, ok := rs.median(f, competitor)
 		cells = append(cells, cell(value, ok, f.decimals))
 	}
-	for _, competitor := range []string{Baseline, Floor} {
-		value, ok := rs.ratio(f, competitor)
-		cells = append(cells, cell(value, ok, 2))
-	}
-	var musts, verdicts []string
-	for _, l := range f.limits {
-		musts = append(musts, l.String())
-		verdicts = append(verdicts, verdict(rs.holds(f, l)))
-	}
-	cells = append(cells, strings.Join(musts, ", "), strings.Join(verdicts, ", "))
 	fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
 }
 
@@ -141,11 +148,11 @@ func writeRequests(b *strings.Builder, rs results) {
 			}
 		}
 	}
-	columns := competitors(rs)
-	fmt.Fprintf(b, "Requests, create / update, in the last round:\n\n| | %s |\n|---|%s\n", strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
+	b.WriteString("Requests, create / update, in the last round:\n\n")
+	writeHead(b, rs)
 	for _, request := range slices.Sorted(maps.Keys(all)) {
 		fmt.Fprintf(b, "| `%s` |", request)
-		for _, competitor := range columns {
+		for _, competitor := range competitors(rs) {
 			r := last[competitor]
 			fmt.Fprintf(b, " %d / %d |", r.Create.Requests[request], r.Update.Requests[request])
 		}
