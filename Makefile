@@ -235,12 +235,12 @@ schemas: devcluster ## Update the schemas of Kubernetes' own kinds from the deve
 bench: ## Run the micro-benchmarks
 	go test -run '^$$' -bench . -benchmem -p 1 ./rules/... ./engine/...
 
-# BENCH selects what is measured: BENCH='-n 100 -rounds 1' takes three minutes.
+# BENCH selects what is measured: BENCH='-n 100 -rounds 1' takes six minutes.
 BENCH ?= -n 1000,10000 -rounds 3
 BENCH_PAGE ?= docs/performance.md
 
 .PHONY: bench-cluster
-bench-cluster: devcluster ## Compare reconcel with a controller written in Go, and write docs/performance.md (BENCH='-n 100 -rounds 1' measures less)
+bench-cluster: devcluster ## Compare reconcel with a controller written in Go, kro and Metacontroller, and write docs/performance.md (BENCH='-n 100 -rounds 1' measures less)
 	cd bench && go build -o ../bin/bench .
 	bin/bench $(BENCH) -page=$(BENCH_PAGE)
 

@@ -10,16 +10,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// writeBareCRD writes the CRD of Foo to a folder, without conditions. The status then has what
-// that of the sample-controller has, so all competitors report the same.
-func writeBareCRD(folder string) error {
+// statusOfFoo is where a version of a CRD has the fields of the status.
+var statusOfFoo = []string{"schema", "openAPIV3Schema", "properties", "status", "properties"}
+
+// writeCRD writes the CRD of Foo to a folder, with another status.
+func writeCRD(folder string, change func(status map[string]any) error) error {
 	const name = "samplecontroller.k8s.io_foos.yaml"
 	original := filepath.Join("crds", name)
 	text, err := os.ReadFile(original)
 	if err != nil {
 		return err
 	}
-	if text, err = bare(text); err != nil {
+	if text, err = withStatus(text, change); err != nil {
 		return fmt.Errorf("%s: %w", original, err)
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -28,8 +30,8 @@ func writeBareCRD(folder string) error {
 	return os.WriteFile(filepath.Join(folder, name), text, 0o600)
 }
 
-// bare removes the conditions from the status of a CRD with one version.
-func bare(crd []byte) ([]byte, error) {
+// withStatus changes the fields of the status in a CRD with one version.
+func withStatus(crd []byte, change func(status map[string]any) error) ([]byte, error) {
 	var object map[string]any
 	if err := yaml.Unmarshal(crd, &object); err != nil {
 		return nil, err
@@ -39,13 +41,35 @@ func bare(crd []byte) ([]byte, error) {
 		return nil, errors.Join(errors.New("want one version"), err)
 	}
 	version, _ := versions[0].(map[string]any)
-	status := []string{"schema", "openAPIV3Schema", "properties", "status", "properties"}
-	if _, found, err := unstructured.NestedMap(version, append(status, "conditions")...); err != nil || !found {
-		return nil, errors.Join(errors.New("want conditions in the status"), err)
+	status, found, err := unstructured.NestedMap(version, statusOfFoo...)
+	if err != nil || !found {
+		return nil, errors.Join(errors.New("want fields in the status"), err)
 	}
-	unstructured.RemoveNestedField(version, append(status, "conditions")...)
+	if err := change(status); err != nil {
+		return nil, err
+	}
+	if err := unstructured.SetNestedMap(version, status, statusOfFoo...); err != nil {
+		return nil, err
+	}
 	if err := unstructured.SetNestedSlice(object, versions, "spec", "versions"); err != nil {
 		return nil, err
 	}
 	return yaml.Marshal(object)
+}
+
+// bare removes the conditions from a status. It then has what that of the sample-controller has,
+// so all competitors report the same.
+func bare(status map[string]any) error {
+	if _, found := status["conditions"]; !found {
+		return errors.New("want conditions in the status")
+	}
+	delete(status, "conditions")
+	return nil
+}
+
+// generational is bare with the field that Metacontroller adds to every status. The API server
+// would drop it, and Metacontroller write the status again whenever it reconciles.
+func generational(status map[string]any) error {
+	status["observedGeneration"] = map[string]any{"type": "integer", "format": "int64"}
+	return bare(status)
 }

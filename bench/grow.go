@@ -58,7 +58,7 @@ func (m *measurement) grow(ctx context.Context, growth *report.Growth) error {
 		growth.Time = max(growth.Time, reached.Children.Sub(started), reached.Statuses.Sub(started))
 	}
 	err := m.settle(ctx)
-	usage, usageErr := m.process.Usage()
+	usage, usageErr := m.processes.Usage()
 	growth.CPU, growth.Peak = usage.CPU, usage.Peak
 	return errors.Join(err, usageErr)
 }

@@ -1,6 +1,6 @@
-// Command bench measures reconcel against a controller that is written by hand, and
-// against the writes that no controller can avoid. docs/performance.md describes what is
-// measured and how.
+// Command bench measures reconcel against a controller that is written by hand, against the
+// writes that no controller can avoid, and against other projects. docs/performance.md describes
+// what is measured and how.
 //
 // It runs in the root folder of the repository, and starts Kubernetes control planes on
 // loopback:
@@ -14,17 +14,19 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"reconcel/bench/report"
 )
 
 // options are the flags.
 type options struct {
-	ns      []int
-	rounds  int
-	kro     bool // compare kro too
-	applier bool // compare the applier too
+	ns     []int
+	rounds int
+	only   []string // the competitors, in the order of the tables
 	// conditions: reconcel reports conditions, and Events about changes. The others do not.
 	conditions bool
 	growth     []int            // instead of a comparison
@@ -46,7 +48,7 @@ func main() {
 }
 
 func parse(args []string) (options, error) {
-	o := options{ns: []int{1000, 10000}, sizes: map[string][]int{}}
+	o := options{ns: []int{1000, 10000}, only: report.Competitors, sizes: map[string][]int{}}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	numbers := func(target *[]int) func(string) error {
 		return func(text string) (err error) {
@@ -54,13 +56,17 @@ func parse(args []string) (options, error) {
 			return err
 		}
 	}
+	const alone = "compare nothing, and measure reconcel alone"
 	flags.Func("n", "`numbers` of Foos, separated by commas (default 1000,10000)", numbers(&o.ns))
-	flags.BoolVar(&o.kro, "kro", false, "compare kro "+kroVersion+" too, and install it if necessary")
-	flags.BoolVar(&o.applier, "applier", false, "compare the applier too: the baseline with server-side apply of Deployments")
+	only := "compare these `competitors` only, separated by commas (default " + strings.Join(o.only, ",") + ")"
+	flags.Func("only", only, func(text string) (err error) {
+		o.only, err = parseCompetitors(text)
+		return err
+	})
 	flags.BoolVar(&o.conditions, "conditions", false, "have reconcel report conditions and Events as it does by default, more than the others report; what measures reconcel alone always does")
-	flags.Func("growth", "compare nothing, and measure reconcel alone with these `numbers` of Foos, each with 1 and with 3 Deployments", numbers(&o.growth))
+	flags.Func("growth", alone+" with these `numbers` of Foos, each with 1 and with 3 Deployments", numbers(&o.growth))
 	for _, s := range scenarios {
-		flags.Func(s.name, fmt.Sprintf("compare nothing, and measure reconcel alone with these `numbers` of %s", s.what), func(text string) (err error) {
+		flags.Func(s.name, fmt.Sprintf("%s with these `numbers` of %s", alone, s.what), func(text string) (err error) {
 			o.sizes[s.name], err = parseNumbers(text)
 			return err
 		})
@@ -75,8 +81,27 @@ func parse(args []string) (options, error) {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		return options{}, err
 	}
-	o.conditions = o.conditions || len(o.growth)+len(o.sizes) > 0
+	if len(o.growth)+len(o.sizes) > 0 {
+		o.conditions, o.only = true, []string{report.Reconcel}
+	}
 	return o, nil
+}
+
+// parseCompetitors reads names that are separated by commas. It returns them in the order of the
+// tables.
+func parseCompetitors(text string) (names []string, err error) {
+	given := strings.Split(text, ",")
+	for _, name := range given {
+		if !slices.Contains(report.Competitors, name) {
+			return nil, fmt.Errorf("%q is none of %s", name, strings.Join(report.Competitors, ", "))
+		}
+	}
+	for _, name := range report.Competitors {
+		if slices.Contains(given, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 // parseNumbers reads positive numbers that are separated by commas.

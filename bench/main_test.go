@@ -2,10 +2,14 @@ package main
 
 import (
 	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"reconcel/bench/process"
+	"reconcel/bench/report"
 	"reconcel/internal/devcluster"
 )
 
@@ -21,18 +25,27 @@ func TestParse(t *testing.T) {
 	if !o.conditions {
 		t.Error("reconcel alone is measured without conditions")
 	}
-	o, err = parse([]string{"-kro", "-conditions", "-n", "5", "-rounds", "1"})
-	if err != nil || !o.kro || flagsOf(o) != "-n 5 -rounds 1 -conditions -kro" {
+	o, err = parse([]string{"-only", "reconcel,floor", "-conditions", "-n", "5", "-rounds", "1"})
+	const same = "-n 5 -rounds 1 -only floor,reconcel -conditions"
+	if err != nil || !slices.Equal(o.only, []string{report.Floor, report.Reconcel}) || flagsOf(o) != same {
 		t.Errorf("got %v, %v, measured with %q", o, err, flagsOf(o))
 	}
+	o, err = parse([]string{"-growth", "5"})
+	if err != nil || !slices.Equal(o.growth, []int{5}) || !slices.Equal(o.only, []string{report.Reconcel}) {
+		t.Errorf("got %v, %v", o, err)
+	}
 	o, err = parse(nil)
-	if err != nil || !slices.Equal(o.ns, []int{1000, 10000}) || o.rounds != 3 || o.conditions || o.page != "" {
+	if err != nil || !slices.Equal(o.ns, []int{1000, 10000}) || o.rounds != 3 || o.conditions || o.page != "" ||
+		!slices.Equal(o.only, report.Competitors) {
 		t.Errorf("got %v, %v without flags", o, err)
 	}
 }
 
 func TestParseRejectsWhatCannotBeMeasured(t *testing.T) {
-	for _, args := range [][]string{{"-n", "0"}, {"-n", "1000,x"}, {"-n", ""}, {"-rounds", "0"}, {"-rules", "0"}, {"-lookups", ""}, {"1000"}} {
+	for _, args := range [][]string{
+		{"-n", "0"}, {"-n", "1000,x"}, {"-n", ""}, {"-rounds", "0"}, {"-rules", "0"}, {"-lookups", ""}, {"1000"},
+		{"-only", "other"}, {"-only", ""},
+	} {
 		if o, err := parse(args); err == nil {
 			t.Errorf("%q: got %v, want an error", args, o)
 		}
@@ -161,5 +174,58 @@ func TestOneRuleChanges(t *testing.T) {
 	}
 	if strings.Count(changed, secondImage) != 1 || strings.Count(changed, firstImage) != 2 || strings.Index(changed, secondImage) > strings.Index(changed, firstImage) {
 		t.Errorf("want the new image in the first rule only:\n%s", changed)
+	}
+}
+
+func TestEveryCompetitorCanBeMade(t *testing.T) {
+	for _, name := range report.Competitors {
+		if makers[name] == nil {
+			t.Errorf("nothing makes %s", name)
+		}
+	}
+}
+
+// TestCompetitorThatCannotBeMade has a working directory without anything.
+func TestCompetitorThatCannotBeMade(t *testing.T) {
+	t.Chdir(t.TempDir())
+	_, err := competitors(t.TempDir(), options{only: []string{report.Metacontroller, report.Kro}})
+	for _, text := range []string{metacontrollerVersion, "put metacontroller of the release there", "use -only kro"} {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("got %v, want %q", err, text)
+		}
+	}
+}
+
+func TestCommandsOfACompetitor(t *testing.T) {
+	c := competitor{
+		binary: "controller", args: []string{"--workers=16"},
+		helpers: []process.Command{{Binary: "webhook", Args: []string{"--listen=here"}}},
+	}
+	got := c.commands("config", "log")
+	want := []process.Command{
+		{Binary: "webhook", Args: []string{"--listen=here"}, Log: "log"},
+		{Binary: "controller", Args: []string{"--workers=16", "--kubeconfig=config"}, Log: "log"},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if c.helpers[0].Log != "" || len(c.args) != 1 {
+		t.Errorf("the competitor has changed: %v", c)
+	}
+}
+
+func TestManifestsAreSplit(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(t.TempDir(), "all.yaml")
+	if err := os.WriteFile(file, []byte("---\na: 1\n---\nb: 2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := splitManifests(file, folder); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"0-all.yaml": "a: 1", "1-all.yaml": "b: 2\n"} {
+		if text, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(text) != want {
+			t.Errorf("%s: got %q, %v", name, text, err)
+		}
 	}
 }

@@ -18,12 +18,12 @@ const user = "reconcel"
 
 // measurement is a competitor at work.
 type measurement struct {
-	cluster *devcluster.Cluster
-	driver  *driver.Driver
-	command process.Command
-	process *process.Process
-	died    func(error) // called when the process ends by itself
-	names   []string    // of the Foos
+	cluster   *devcluster.Cluster
+	driver    *driver.Driver
+	commands  []process.Command
+	processes process.Group
+	died      func(error) // called when a process ends by itself
+	names     []string    // of the Foos
 }
 
 // with starts a competitor and a driver on a control plane, and calls do. The context of do
@@ -35,26 +35,21 @@ func with(ctx context.Context, cluster *devcluster.Cluster, c competitor, folder
 	}
 	ctx, died := context.WithCancelCause(ctx)
 	defer died(nil)
-	m := &measurement{
-		cluster: cluster, died: died, names: foos,
-		command: process.Command{
-			Binary: c.binary, Args: append(c.args[:len(c.args):len(c.args)], "--kubeconfig="+kubeconfig),
-			Log: filepath.Join(folder, c.name+".log"),
-		},
-	}
-	if m.process, err = m.command.Start(died); err != nil {
+	log := filepath.Join(folder, c.name+".log")
+	m := &measurement{cluster: cluster, died: died, names: foos, commands: c.commands(kubeconfig, log)}
+	if m.processes, err = process.StartGroup(m.commands, died); err != nil {
 		return err
 	}
 	stopping := context.WithoutCancel(ctx)
-	defer func() { m.process.Stop(stopping) }() // A restart replaces the process.
+	defer func() { m.processes.Stop(stopping) }() // A restart replaces the processes.
 	if c.started != nil {
 		if err := c.started(cluster); err != nil {
-			return fmt.Errorf("%w\n%s", err, process.Tail(m.command.Log))
+			return fmt.Errorf("%w\n%s", err, process.Tail(log))
 		}
 	}
 	var orders io.Writer
 	if c.orders {
-		orders = m.process.Stdin
+		orders = m.processes.Stdin()
 	}
 	if m.driver, err = driver.New(cluster.Config(), orders); err != nil {
 		return err
@@ -79,7 +74,7 @@ func (m *measurement) all(ctx context.Context, c competitor, result *report.Resu
 	if result.Update, err = m.step(ctx, driver.Scaled(2), func() error { return m.driver.Scale(ctx, m.names, 2) }); err != nil {
 		return fmt.Errorf("update: %w", err)
 	}
-	usage, err := m.process.Usage()
+	usage, err := m.processes.Usage()
 	if err != nil {
 		return err
 	}

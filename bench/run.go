@@ -28,30 +28,31 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	reconcel := all[len(all)-1]
 	switch {
 	case len(o.sizes) > 0:
-		return scale(ctx, o, reconcel, folder)
+		return scale(ctx, o, all[0], folder)
 	case len(o.growth) > 0:
-		return grow(ctx, o, reconcel, folder)
-	}
-	if !o.applier {
-		all = slices.DeleteFunc(all, func(c competitor) bool { return c.name == report.Applier })
-	}
-	if o.kro {
-		third, err := kro(folder)
-		if err != nil {
-			return err
-		}
-		all = append(all, third)
+		return grow(ctx, o, all[0], folder)
 	}
 	return compare(ctx, o, all, folder)
 }
 
-// compare measures all competitors in turn.
+// compare measures all competitors in turn. After a failure, it prints what it has measured.
 func compare(ctx context.Context, o options, all []competitor, folder string) error {
-	var results []report.Result
-	var version string
+	results, version, err := measureAll(ctx, o, all, folder)
+	content := conditions(version, flagsOf(o)) + report.Tables(results)
+	if err != nil {
+		fmt.Print(content)
+		return err
+	}
+	plots := func(folder string) (string, error) { return report.Plots(folder, results) }
+	return publish(o.page, "bench", content, plots)
+}
+
+// measureAll returns the results until the first failure, and the version of Kubernetes.
+func measureAll(ctx context.Context, o options, all []competitor, folder string) (
+	results []report.Result, version string, err error,
+) {
 	for _, n := range o.ns {
 		for round := range o.rounds {
 			for i := range all {
@@ -60,38 +61,38 @@ func compare(ctx context.Context, o options, all []competitor, folder string) er
 				c := all[(i+round)%len(all)]
 				started := time.Now()
 				result := report.Result{Competitor: c.name, N: n, Round: round + 1}
-				var err error
-				version, err = onCluster(ctx, c.crds, func(cluster *devcluster.Cluster) error {
-					if err := writeRules(c.rules, firstImage, 1); err != nil {
-						return err
-					}
-					return with(ctx, cluster, c, folder, names(n), func(ctx context.Context, m *measurement) error { return m.all(ctx, c, &result) })
-				})
-				if err != nil {
-					return fmt.Errorf("%s with %d Foos, round %d: %w", c.name, n, round+1, err)
+				if version, err = measureOnce(ctx, c, folder, &result); err != nil {
+					return results, version, fmt.Errorf("%s with %d Foos, round %d: %w", c.name, n, round+1, err)
 				}
 				results = append(results, result)
-				say("round %d of %d, %d Foos, %-8s in %3.0f s: create %.1f s, update %.1f s, CPU %.2f and %.2f ms for each Foo, peak %d MB",
-					round+1, o.rounds, n, c.name, time.Since(started).Seconds(), result.Create.Statuses.Seconds(), result.Update.Statuses.Seconds(),
-					milliseconds(result.Create.CPU)/float64(n), milliseconds(result.Update.CPU)/float64(n), result.Peak/1e6)
+				say("round %d of %d, %d Foos, %-14s in %4.0f s: %s",
+					round+1, o.rounds, n, c.name, time.Since(started).Seconds(), result)
 			}
 		}
 	}
-	content := conditions(version, flagsOf(o)) + report.Tables(results)
-	return publish(o.page, "bench", content, func(folder string) (string, error) { return report.Plots(folder, results) })
+	return results, version, nil
+}
+
+// measureOnce measures a competitor on a control plane of its own.
+func measureOnce(ctx context.Context, c competitor, folder string, result *report.Result) (version string, err error) {
+	return onCluster(ctx, c.crds, func(cluster *devcluster.Cluster) error {
+		if err := writeRules(c.rules, firstImage, 1); err != nil {
+			return err
+		}
+		return with(ctx, cluster, c, folder, names(result.N), func(ctx context.Context, m *measurement) error {
+			return m.all(ctx, c, result)
+		})
+	})
 }
 
 // flagsOf returns the flags of a comparison.
 func flagsOf(o options) string {
 	flags := fmt.Sprintf("-n %s -rounds %d", list(o.ns), o.rounds)
-	if o.applier {
-		flags += " -applier"
+	if !slices.Equal(o.only, report.Competitors) {
+		flags += " -only " + strings.Join(o.only, ",")
 	}
 	if o.conditions {
 		flags += " -conditions"
-	}
-	if o.kro {
-		flags += " -kro"
 	}
 	return flags
 }

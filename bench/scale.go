@@ -146,7 +146,7 @@ func (m *measurement) scale(ctx context.Context, s scenario, rules string, scali
 	if err := m.settle(ctx); err != nil {
 		return err
 	}
-	idle, err := m.process.Usage()
+	idle, err := m.processes.Usage()
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (m *measurement) scale(ctx context.Context, s scenario, rules string, scali
 	if err := m.settle(ctx); err != nil {
 		return err
 	}
-	created, err := m.process.Usage()
+	created, err := m.processes.Usage()
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (m *measurement) scale(ctx context.Context, s scenario, rules string, scali
 
 // changeOnce makes the change of a scenario.
 func (m *measurement) changeOnce(ctx context.Context, s scenario, rules string, scaling *report.Scaling) (err error) {
-	before, err := m.process.Usage()
+	before, err := m.processes.Usage()
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (m *measurement) changeOnce(ctx context.Context, s scenario, rules string, 
 	if err := m.settle(ctx); err != nil {
 		return err
 	}
-	after, usageErr := m.process.Usage()
+	after, usageErr := m.processes.Usage()
 	requests, err := m.requests(started, time.Now())
 	if err := errors.Join(usageErr, err); err != nil {
 		return err

@@ -3,6 +3,7 @@ package process
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,6 +69,55 @@ func TestCPUOfChildren(t *testing.T) {
 		t.Error(err)
 	}
 	_ = child.Wait() // read fails at the end of its input.
+}
+
+// TestGroup has two processes, of which one ends by itself.
+func TestGroup(t *testing.T) {
+	command := func(script string) Command {
+		return Command{Binary: "/bin/sh", Args: []string{"-c", script}, Log: filepath.Join(t.TempDir(), "log")}
+	}
+	died := make(chan error, 2)
+	commands := []Command{command("read line"), command("read line; echo enough; exit 3")}
+	g, err := StartGroup(commands, func(err error) { died <- err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Stop(t.Context())
+	first, firstErr := g[0].Usage()
+	second, secondErr := g[1].Usage()
+	both, err := g.Usage()
+	if err := errors.Join(firstErr, secondErr, err); err != nil {
+		t.Fatal(err)
+	}
+	if both.Peak < max(first.Peak, second.Peak)+1<<10 {
+		t.Errorf("the peak of %d and %d bytes is %d", first.Peak, second.Peak, both.Peak)
+	}
+	fmt.Fprintln(g.Stdin())
+	if err := <-died; !strings.Contains(err.Error(), "enough") {
+		t.Errorf("got %v", err)
+	}
+	g.Stop(t.Context())
+	if len(died) > 0 {
+		t.Errorf("got %v for the process that was stopped", <-died)
+	}
+	if _, err := g.Usage(); err == nil {
+		t.Error("processes that have ended still have a usage")
+	}
+}
+
+func TestGroupStartsAllOrNone(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	died := make(chan error, 1)
+	_, err := StartGroup([]Command{
+		{Binary: "/bin/sh", Args: []string{"-c", "read line"}, Log: log},
+		{Binary: "/no/such/program", Log: log},
+	}, func(err error) { died <- err })
+	if err == nil || !strings.Contains(err.Error(), "/no/such/program") {
+		t.Errorf("got %v", err)
+	}
+	if len(died) > 0 {
+		t.Errorf("got %v for the process that was stopped", <-died)
+	}
 }
 
 func start(t *testing.T, script string) (*Process, chan error) {

@@ -39,6 +39,11 @@ func ReadUsage(pid int) (Usage, error) {
 	return Usage{CPU: cpu, Peak: peak}, nil
 }
 
+// add returns the sums.
+func (u Usage) add(other Usage) Usage {
+	return Usage{CPU: u.CPU + other.CPU, Peak: u.Peak + other.Peak}
+}
+
 // CPUOfChildren returns what the running children of a process have used since they started.
 func CPUOfChildren(parent int) (sum time.Duration, err error) {
 	files, err := filepath.Glob("/proc/[0-9]*/stat")

@@ -1,6 +1,9 @@
 package report
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // The competitors.
 const (
@@ -31,6 +34,14 @@ type Result struct {
 	Drift   []time.Duration // from before the foreign write until the repair is seen, each
 	Restart *Restart
 	Reload  *Reload
+}
+
+// String is for people who watch the progress.
+func (r Result) String() string {
+	n := float64(r.N)
+	return fmt.Sprintf("create %.1f s, update %.1f s, CPU %.2f and %.2f ms for each Foo, peak %.0f MB",
+		r.Create.Statuses.Seconds(), r.Update.Statuses.Seconds(),
+		milliseconds(r.Create.CPU)/n, milliseconds(r.Update.CPU)/n, megabytes(r.Peak))
 }
 
 // Step is a change of all Foos.
