@@ -64,7 +64,8 @@ func parse(args []string) (options, error) {
 		return err
 	})
 	flags.BoolVar(&o.conditions, "conditions", false, "have reconcel report conditions and Events as it does by default, more than the others report; what measures reconcel alone always does")
-	flags.Func("growth", alone+" with these `numbers` of Foos, each with 1 and with 3 Deployments", numbers(&o.growth))
+	flags.Func("growth", alone+" with these `numbers` of Foos, each with 1 and with 3 Deployments,"+
+		" until the API server is overloaded", numbers(&o.growth))
 	for _, s := range scenarios {
 		flags.Func(s.name, fmt.Sprintf("%s with these `numbers` of %s", alone, s.what), func(text string) (err error) {
 			o.sizes[s.name], err = parseNumbers(text)

@@ -229,3 +229,10 @@ func TestManifestsAreSplit(t *testing.T) {
 		}
 	}
 }
+
+func TestGrowthBeginsWithTheSmallest(t *testing.T) {
+	want := []size{{1000, 1}, {1000, 3}, {5000, 1}, {5000, 3}}
+	if got := growthSizes([]int{5000, 1000}); !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
+	}
+}

@@ -101,6 +101,8 @@ func (m *measurement) all(ctx context.Context, c competitor, result *report.Resu
 	return nil
 }
 
+func used(u process.Usage) report.Used { return report.Used{CPU: u.CPU, Peak: u.Peak} }
+
 // names returns the names of n Foos.
 func names(n int) []string {
 	all := make([]string, n)

@@ -86,9 +86,11 @@ func (m *measurement) step(ctx context.Context, goal driver.Goal, change func() 
 	return step, nil
 }
 
-// servers returns the CPU time of the API server and etcd since they started. The cluster has
-// no other processes.
-func (m *measurement) servers() (time.Duration, error) { return process.CPUOfChildren(m.cluster.PID()) }
+// servers returns the CPU time of the API server and etcd since they started.
+func (m *measurement) servers() (time.Duration, error) {
+	load, err := loadOf(m.cluster)
+	return load.cpu(), err
+}
 
 // requests returns the requests of the competitor that the server received in [from, to).
 func (m *measurement) requests(from, to time.Time) ([]devcluster.Request, error) {

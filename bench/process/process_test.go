@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,9 +48,9 @@ func TestUsageOfThisProcess(t *testing.T) {
 	}
 }
 
-// TestCPUOfChildren has a child that has worked, and waits.
-func TestCPUOfChildren(t *testing.T) {
-	if _, err := CPUOfChildren(-1); err == nil {
+// TestChildren has a child that has worked, and waits.
+func TestChildren(t *testing.T) {
+	if _, err := Children(-1); err == nil {
 		t.Error("a process that does not exist has children")
 	}
 	child := exec.CommandContext(t.Context(), "/bin/sh", "-c", "i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done; echo worked; read end")
@@ -61,9 +62,13 @@ func TestCPUOfChildren(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "worked\n" {
 		t.Fatalf("the child printed %q: %v", line, err)
 	}
-	cpu, err := CPUOfChildren(os.Getpid())
-	if err != nil || cpu < 10*time.Millisecond {
-		t.Errorf("got %v, %v after half a million steps", cpu, err)
+	children, err := Children(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(children, func(c Child) bool { return c.PID == child.Process.Pid })
+	if i < 0 || children[i].Args[0] != "/bin/sh" || children[i].Usage.CPU < 10*time.Millisecond {
+		t.Errorf("got %v after half a million steps of process %d", children, child.Process.Pid)
 	}
 	if err := in.Close(); err != nil {
 		t.Error(err)

@@ -44,35 +44,44 @@ func (u Usage) add(other Usage) Usage {
 	return Usage{CPU: u.CPU + other.CPU, Peak: u.Peak + other.Peak}
 }
 
-// CPUOfChildren returns what the running children of a process have used since they started.
-func CPUOfChildren(parent int) (sum time.Duration, err error) {
+// Child is a running child of a process.
+type Child struct {
+	PID   int
+	Args  []string // its command line, the program first
+	Usage Usage    // since its start
+}
+
+// Children returns the running children of a process, and fails if it has none.
+func Children(parent int) (children []Child, err error) {
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	found := false
 	for _, file := range files {
+		folder := filepath.Dir(file)
 		stat, err := os.ReadFile(file)
 		if err != nil {
 			continue // It has ended.
 		}
 		of, err := parentOf(string(stat))
 		if err != nil {
-			return 0, fmt.Errorf("%s: %w", file, err)
+			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		if of != parent {
 			continue
 		}
-		cpu, err := parseStat(string(stat))
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", file, err)
+		pid, pidErr := strconv.Atoi(filepath.Base(folder))
+		args, argsErr := os.ReadFile(filepath.Join(folder, "cmdline"))
+		usage, usageErr := ReadUsage(pid)
+		if err := errors.Join(pidErr, argsErr, usageErr); err != nil {
+			return nil, err
 		}
-		found, sum = true, sum+cpu
+		children = append(children, Child{PID: pid, Args: strings.Split(string(args), "\x00"), Usage: usage})
 	}
-	if !found {
-		return 0, fmt.Errorf("process %d has no children", parent)
+	if len(children) == 0 {
+		return nil, fmt.Errorf("process %d has no children", parent)
 	}
-	return sum, nil
+	return children, nil
 }
 
 // parentOf returns ppid, field 4 of proc_pid_stat(5).
@@ -119,22 +128,34 @@ func fieldsOf(stat string, last int) ([]string, error) {
 	return fields, nil
 }
 
-// parseStatus returns VmHWM of proc_pid_status(5), in bytes.
-func parseStatus(text string) (int64, error) {
+// AvailableMemory returns how many bytes the machine has for processes without swapping.
+func AvailableMemory() (int64, error) {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, err
+	}
+	return parseSize(string(text), "MemAvailable")
+}
+
+// parseStatus returns VmHWM of proc_pid_status(5), in bytes. A process that has ended has none.
+func parseStatus(text string) (int64, error) { return parseSize(text, "VmHWM") }
+
+// parseSize returns the size with this name in a file of /proc, in bytes.
+func parseSize(text, name string) (int64, error) {
 	for line := range strings.Lines(text) {
-		value, ok := strings.CutPrefix(line, "VmHWM:")
+		value, ok := strings.CutPrefix(line, name+":")
 		if !ok {
 			continue
 		}
 		number, ok := strings.CutSuffix(strings.TrimSpace(value), " kB")
 		if !ok {
-			return 0, fmt.Errorf("status: VmHWM has no unit kB: %q", line)
+			return 0, fmt.Errorf("%s has no unit kB: %q", name, line)
 		}
 		kibibytes, err := strconv.ParseInt(number, 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("status: VmHWM: %w", err)
+			return 0, fmt.Errorf("%s: %w", name, err)
 		}
 		return kibibytes << 10, nil
 	}
-	return 0, errors.New("status has no VmHWM: the process has ended")
+	return 0, fmt.Errorf("there is no %s", name)
 }

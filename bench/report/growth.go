@@ -15,8 +15,20 @@ type Growth struct {
 	N        int
 	Children int           // Deployments for each Foo
 	Time     time.Duration // until all Deployments and statuses are as wanted
-	CPU      time.Duration // since the start, until it rests
-	Peak     int64         // bytes that were resident at most
+
+	Reconcel        Used // since its start, until it rests
+	APIServer, Etcd Used // in the same time
+}
+
+// Used is what a process has used.
+type Used struct {
+	CPU  time.Duration
+	Peak int64 // bytes that were resident at most
+}
+
+// String is for people who watch the progress.
+func (u Used) String() string {
+	return fmt.Sprintf("CPU %.1f s and peak %d MB", u.CPU.Seconds(), u.Peak/1e6)
 }
 
 // perDeployment is how many KiB one more Deployment may cost.
@@ -48,17 +60,27 @@ func fit(points plotter.XYs) (model, bool) {
 func peaks(grown []Growth) map[int]plotter.XYs {
 	points := map[int]plotter.XYs{}
 	for _, g := range grown {
-		points[g.Children] = append(points[g.Children], plotter.XY{X: float64(g.N), Y: float64(g.Peak)})
+		points[g.Children] = append(points[g.Children], plotter.XY{X: float64(g.N), Y: float64(g.Reconcel.Peak)})
 	}
 	return points
 }
 
-// GrowthTable returns the measurements in Markdown, and the model of the memory.
-func GrowthTable(grown []Growth) string {
+// GrowthTable returns the measurements in Markdown, the model of the memory, and why there are no
+// more: end is empty if all were made.
+func GrowthTable(grown []Growth, end string) string {
 	var b strings.Builder
-	b.WriteString("| Foos | Deployments for each | time (s) | CPU for each Foo (ms) | peak RSS (MB) |\n|---|---|---|---|---|\n")
+	b.WriteString("| Foos | Deployments for each | time (s) | reconcel: CPU for each Foo (ms) | peak RSS (MB) " +
+		"| API server: CPU for each Foo (ms) | peak RSS (MB) | etcd: CPU for each Foo (ms) | peak RSS (MB) |\n" +
+		"|---|---|---|---|---|---|---|---|---|\n")
 	for _, g := range grown {
-		fmt.Fprintf(&b, "| %d | %d | %.1f | %.2f | %.0f |\n", g.N, g.Children, g.Time.Seconds(), milliseconds(g.CPU)/float64(g.N), megabytes(g.Peak))
+		fmt.Fprintf(&b, "| %d | %d | %.1f |", g.N, g.Children, g.Time.Seconds())
+		for _, used := range []Used{g.Reconcel, g.APIServer, g.Etcd} {
+			fmt.Fprintf(&b, " %.2f | %.0f |", milliseconds(used.CPU)/float64(g.N), megabytes(used.Peak))
+		}
+		b.WriteString("\n")
+	}
+	if end != "" {
+		fmt.Fprintf(&b, "\nThe growth ended at %s.\n", end)
 	}
 	b.WriteString("\n")
 	points, models := peaks(grown), map[int]model{}
