@@ -28,10 +28,11 @@ type options struct {
 	rounds int
 	only   []string // the competitors, in the order of the tables
 	// conditions: reconcel reports conditions, and Events about changes. The others do not.
-	conditions bool
-	growth     []int            // instead of a comparison
-	sizes      map[string][]int // of scenarios, by name; instead of a comparison
-	page       string
+	conditions    bool
+	growth        []int            // instead of a comparison
+	installations int              // beside one process for all; instead of a comparison
+	sizes         map[string][]int // of scenarios, by name; instead of a comparison
+	page          string
 }
 
 func main() {
@@ -66,6 +67,8 @@ func parse(args []string) (options, error) {
 	flags.BoolVar(&o.conditions, "conditions", false, "have reconcel report conditions and Events as it does by default, more than the others report; what measures reconcel alone always does")
 	flags.Func("growth", alone+" with these `numbers` of Foos, each with 1 and with 3 Deployments,"+
 		" until the API server is overloaded", numbers(&o.growth))
+	flags.IntVar(&o.installations, "installations", 0, alone+": one process for all of -n Foos in this `number` of namespaces,"+
+		" and then an installation for each namespace")
 	for _, s := range scenarios {
 		flags.Func(s.name, fmt.Sprintf("%s with these `numbers` of %s", alone, s.what), func(text string) (err error) {
 			o.sizes[s.name], err = parseNumbers(text)
@@ -77,12 +80,12 @@ func parse(args []string) (options, error) {
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
 	}
-	if o.rounds < 1 || flags.NArg() > 0 {
-		err := fmt.Errorf("want at least one round and no arguments: %s", strings.Join(args, " "))
+	if o.rounds < 1 || o.installations < 0 || o.installations == 1 || flags.NArg() > 0 {
+		err := fmt.Errorf("want at least one round, two installations if any, and no arguments: %s", strings.Join(args, " "))
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		return options{}, err
 	}
-	if len(o.growth)+len(o.sizes) > 0 {
+	if len(o.growth)+len(o.sizes)+o.installations > 0 {
 		o.conditions, o.only = true, []string{report.Reconcel}
 	}
 	return o, nil

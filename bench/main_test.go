@@ -30,8 +30,8 @@ func TestParse(t *testing.T) {
 	if err != nil || !slices.Equal(o.only, []string{report.Floor, report.Reconcel}) || flagsOf(o) != same {
 		t.Errorf("got %v, %v, measured with %q", o, err, flagsOf(o))
 	}
-	o, err = parse([]string{"-growth", "5"})
-	if err != nil || !slices.Equal(o.growth, []int{5}) || !slices.Equal(o.only, []string{report.Reconcel}) {
+	o, err = parse([]string{"-installations", "2", "-n", "5"})
+	if err != nil || o.installations != 2 || !slices.Equal(o.only, []string{report.Reconcel}) {
 		t.Errorf("got %v, %v", o, err)
 	}
 	o, err = parse(nil)
@@ -44,7 +44,7 @@ func TestParse(t *testing.T) {
 func TestParseRejectsWhatCannotBeMeasured(t *testing.T) {
 	for _, args := range [][]string{
 		{"-n", "0"}, {"-n", "1000,x"}, {"-n", ""}, {"-rounds", "0"}, {"-rules", "0"}, {"-lookups", ""}, {"1000"},
-		{"-only", "other"}, {"-only", ""},
+		{"-only", "other"}, {"-only", ""}, {"-installations", "1"},
 	} {
 		if o, err := parse(args); err == nil {
 			t.Errorf("%q: got %v, want an error", args, o)

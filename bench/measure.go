@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"reconcel/bench/driver"
 	"reconcel/bench/process"
 	"reconcel/bench/report"
@@ -51,7 +53,7 @@ func with(ctx context.Context, cluster *devcluster.Cluster, c competitor, folder
 	if c.orders {
 		orders = m.processes.Stdin()
 	}
-	if m.driver, err = driver.New(cluster.Config(), orders); err != nil {
+	if m.driver, err = driver.New(cluster.Config(), metav1.NamespaceDefault, orders); err != nil {
 		return err
 	}
 	ctx, stop, err := m.driver.Start(ctx)

@@ -33,6 +33,8 @@ func run(ctx context.Context, o options) error {
 		return scale(ctx, o, all[0], folder)
 	case len(o.growth) > 0:
 		return grow(ctx, o, all[0], folder)
+	case o.installations > 0:
+		return install(ctx, o, all[0], folder)
 	}
 	return compare(ctx, o, all, folder)
 }

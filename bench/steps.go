@@ -115,20 +115,23 @@ const (
 	settleLimit = 30 * time.Minute
 )
 
-// settle waits until the competitor rests. It fails if that takes more than half an hour: after a
+// settle waits until the competitor rests.
+func (m *measurement) settle(ctx context.Context) error { return settle(ctx, m.processes) }
+
+// settle waits until processes rest. It fails if that takes more than half an hour: after a
 // restart, some competitors write all objects again.
-func (m *measurement) settle(ctx context.Context) error {
+func settle(ctx context.Context, processes process.Group) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, settleLimit, fmt.Errorf("the process still works after %s", settleLimit))
 	defer cancel()
 	for {
-		before, err := m.processes.Usage()
+		before, err := processes.Usage()
 		if err != nil {
 			return err
 		}
 		if err := idle(ctx, settledFor); err != nil {
 			return err
 		}
-		after, err := m.processes.Usage()
+		after, err := processes.Usage()
 		if err != nil || after.CPU-before.CPU <= settledCPU {
 			return err
 		}

@@ -5,7 +5,7 @@
 // It sees the cluster through two watches, and knows from them when what a controller
 // should do has happened. It knows nothing of how the controller does it.
 //
-//	d, err := driver.New(config, nil)
+//	d, err := driver.New(config, "default", nil)
 //	ctx, stop := d.Start(ctx)
 //	defer stop()
 //	wait := d.Expect(names, driver.Scaled(1))

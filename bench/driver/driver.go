@@ -25,11 +25,9 @@ import (
 	"reconcel/bench/order"
 )
 
-// namespace has all objects of the benchmark.
-const namespace = metav1.NamespaceDefault
-
-// Driver plays users and Kubernetes' controllers.
+// Driver plays users and Kubernetes' controllers in one namespace.
 type Driver struct {
+	namespace   string
 	client      kubernetes.Interface
 	fooClient   versioned.Interface
 	deployments typedappsv1.DeploymentInterface
@@ -43,7 +41,7 @@ type Driver struct {
 
 // New returns a driver that uses this configuration. A controller without watches gets
 // orders: what a watch would tell it to write. Otherwise, orders is nil.
-func New(config *rest.Config, orders io.Writer) (*Driver, error) {
+func New(config *rest.Config, namespace string, orders io.Writer) (*Driver, error) {
 	config = rest.CopyConfig(config)
 	fooClient, err := versioned.NewForConfig(config)
 	if err != nil {
@@ -56,7 +54,7 @@ func New(config *rest.Config, orders io.Writer) (*Driver, error) {
 		return nil, err
 	}
 	d := &Driver{
-		client: client, fooClient: fooClient,
+		namespace: namespace, client: client, fooClient: fooClient,
 		deployments: client.AppsV1().Deployments(namespace),
 		foos:        fooClient.SamplecontrollerV1alpha1().Foos(namespace),
 		ledger:      newLedger(time.Now),
@@ -72,8 +70,10 @@ func New(config *rest.Config, orders io.Writer) (*Driver, error) {
 // error of a worker, which is its cause. stop ends everything, and waits for it.
 func (d *Driver) Start(ctx context.Context) (_ context.Context, stop func(), err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	deploymentFactory := informers.NewSharedInformerFactoryWithOptions(d.client, 0, informers.WithNamespace(namespace), informers.WithTransform(smaller))
-	fooFactory := externalversions.NewSharedInformerFactoryWithOptions(d.fooClient, 0, externalversions.WithNamespace(namespace), externalversions.WithTransform(smaller))
+	deploymentFactory := informers.NewSharedInformerFactoryWithOptions(d.client, 0,
+		informers.WithNamespace(d.namespace), informers.WithTransform(smaller))
+	fooFactory := externalversions.NewSharedInformerFactoryWithOptions(d.fooClient, 0,
+		externalversions.WithNamespace(d.namespace), externalversions.WithTransform(smaller))
 	var busy sync.WaitGroup
 	stop = func() {
 		cancel(nil)

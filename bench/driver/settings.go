@@ -13,7 +13,7 @@ import (
 func (d *Driver) CreateSettings(ctx context.Context, names []string, image string) error {
 	return each(ctx, names, func(ctx context.Context, name string) error {
 		settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"image": image}}
-		_, err := d.client.CoreV1().ConfigMaps(namespace).Create(ctx, settings, metav1.CreateOptions{})
+		_, err := d.client.CoreV1().ConfigMaps(d.namespace).Create(ctx, settings, metav1.CreateOptions{})
 		return err
 	})
 }
@@ -21,6 +21,6 @@ func (d *Driver) CreateSettings(ctx context.Context, names []string, image strin
 // ChangeSettings changes the image in a ConfigMap.
 func (d *Driver) ChangeSettings(ctx context.Context, name, image string) error {
 	body := fmt.Appendf(nil, `{"data":{"image":%q}}`, image)
-	_, err := d.client.CoreV1().ConfigMaps(namespace).Patch(ctx, name, types.MergePatchType, body, metav1.PatchOptions{})
+	_, err := d.client.CoreV1().ConfigMaps(d.namespace).Patch(ctx, name, types.MergePatchType, body, metav1.PatchOptions{})
 	return err
 }
