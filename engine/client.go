@@ -43,7 +43,12 @@ func (e *Engine) own(k Kind, namespace string) dynamic.ResourceInterface {
 }
 
 // sender returns the sender of patches whose answers the engine reads.
-func (e *Engine) sender() watch.Sender { return watch.Sender{Client: e.client} }
+func (e *Engine) sender() watch.Sender {
+	if e.direct != nil {
+		return e.direct
+	}
+	return watch.Dynamic{Client: e.client}
+}
 
 // A writer writes objects of one kind for a rule, with the rule's ServiceAccount if
 // it has one. It counts what the API server accepts. Its errors do not quote Secrets.

@@ -24,6 +24,7 @@ import (
 // cluster; a Stepper uses simulated ones, so that each step is repeatable.
 type Dependencies struct {
 	Client dynamic.Interface
+	Sender watch.Sender // of the same cluster; nil: Client sends all writes
 	Kinds  discover.Kinds
 	Events EventRecorder
 	Clock  clock.PassiveClock
@@ -39,7 +40,7 @@ type Dependencies struct {
 // clients are the clients of an engine for one cluster. They share one transport of client-go.
 type clients struct {
 	dynamic   dynamic.Interface
-	lists     rest.Interface // for lists and watches, which decode only what rules read
+	lists     rest.Interface // for lists, watches and patches: what they read is decoded as far as rules read it
 	discovery *discovery.DiscoveryClient
 	events    events.Client
 }
@@ -74,7 +75,7 @@ func inCluster(c clients, options Options) (Dependencies, *events.Digest) {
 	digest := events.NewDigest(events.NewBroadcaster(c.events, options.Log, options.Metrics))
 	const inFlight = 16
 	return Dependencies{
-		Client: c.dynamic, Kinds: discover.NewKinds(c.discovery), Events: digest, Clock: clock.RealClock{},
+		Client: c.dynamic, Sender: watch.Direct{Client: c.lists}, Kinds: discover.NewKinds(c.discovery), Events: digest, Clock: clock.RealClock{},
 		Queue: newQueue(newQueueMetrics(options.Metrics)), Random: rand.Float64, InFlight: inFlight,
 	}, digest
 }
@@ -85,7 +86,7 @@ func newEngine(s Dependencies, options Options, program *rules.Program) *Engine 
 	e := &Engine{
 		shadow:  pretending,
 		options: options, program: program, log: options.Log,
-		client: s.Client, kinds: s.Kinds, events: recorder{options.Events.of(s.Events)}, clock: s.Clock, queue: s.Queue,
+		client: s.Client, direct: s.Sender, kinds: s.Kinds, events: recorder{options.Events.of(s.Events)}, clock: s.Clock, queue: s.Queue,
 		random: s.Random, inFlight: s.InFlight, coverage: s.Coverage,
 		activity: newActivity(activityLog(options)), started: s.Clock.Now(),
 		installation: options.Namespace + "/" + options.Name,

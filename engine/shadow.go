@@ -44,7 +44,7 @@ func (s *Dependencies) pretend(of *Shadow) *shadowing {
 		return nil
 	}
 	client := of.Pretend(s.Client)
-	s.Client, s.Events = client, untold{}
+	s.Client, s.Sender, s.Events = client, nil, untold{}
 	return &shadowing{client, of.Ledger}
 }
 

@@ -24,13 +24,19 @@ type objectReader struct {
 }
 
 func newObjectReader(w *Watch, gvk schema.GroupVersionKind, from io.Reader) *objectReader {
-	return &objectReader{
-		watch: w, decoder: decode.New(from),
-		typed: [2]decode.Entry{
-			{Key: "apiVersion", Part: decode.TextPart(gvk.GroupVersion().String())},
-			{Key: "kind", Part: decode.TextPart(gvk.Kind)},
-		},
+	r := &objectReader{decoder: decode.New(nil)}
+	r.reset(w, gvk, from)
+	return r
+}
+
+// reset prepares the reader for another stream.
+func (r *objectReader) reset(w *Watch, gvk schema.GroupVersionKind, from io.Reader) {
+	r.watch = w
+	r.typed = [2]decode.Entry{
+		{Key: "apiVersion", Part: decode.TextPart(gvk.GroupVersion().String())},
+		{Key: "kind", Part: decode.TextPart(gvk.Kind)},
 	}
+	r.decoder.Reset(from)
 }
 
 // read reads the next object.

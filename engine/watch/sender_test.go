@@ -54,15 +54,17 @@ func (p *patched) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // HandleWarningHeader implements rest.WarningHandler.
 func (p *patched) HandleWarningHeader(_ int, _, text string) { p.warnings = append(p.warnings, text) }
 
-func (p *patched) sender(tb testing.TB) Sender {
+// senders returns the two senders to a server.
+func (p *patched) senders(tb testing.TB) map[string]Sender {
 	tb.Helper()
 	server := httptest.NewServer(p)
 	tb.Cleanup(server.Close)
-	client, err := dynamic.NewForConfig(&rest.Config{Host: server.URL + "/prefix", WarningHandler: p, QPS: -1})
+	config := dynamic.ConfigFor(&rest.Config{Host: server.URL + "/prefix", WarningHandler: p, QPS: -1, APIPath: "/"})
+	client, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return Sender{client}
+	return map[string]Sender{"direct": Direct{client}, "dynamic": Dynamic{dynamic.New(client)}}
 }
 
 var (
@@ -72,7 +74,7 @@ var (
 
 func TestPatchesAreSentAsTheySay(t *testing.T) {
 	p := &patched{answer: readTestdata(t, "deployment.json"), status: http.StatusOK}
-	s := p.sender(t)
+	senders := p.senders(t)
 	w := New(Key{GVK: deployments, Role: Child}, fooRules(t).Reads().Child(deployments))
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(p.answer); err != nil {
@@ -92,18 +94,20 @@ func TestPatchesAreSentAsTheySay(t *testing.T) {
 		},
 		"PATCH /prefix/api/v1/nodes/a  application/json-patch+json": {Kind: nodeKind, Name: "a", Type: types.JSONPatchType, Body: []byte(`[]`)},
 	} {
-		got, err := s.Send(t.Context(), w, patch)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p.last != want || p.body != string(patch.Body) {
-			t.Errorf("the request is %s %s, want %s %s", p.last, p.body, want, patch.Body)
-		}
-		if !reflect.DeepEqual(got.Content(), kept.Content()) || got.Fields() != kept.Fields() || got.GetName() != kept.GetName() {
-			t.Errorf("the answer is %v, want %v", got.Content(), kept.Content())
-		}
-		if o, err := s.Send(t.Context(), nil, patch); o != nil || err != nil {
-			t.Errorf("without a watch: %v, %v", o, err)
+		for name, s := range senders {
+			got, err := s.Send(t.Context(), w, patch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.last != want || p.body != string(patch.Body) {
+				t.Errorf("%s: the request is %s %s, want %s %s", name, p.last, p.body, want, patch.Body)
+			}
+			if !reflect.DeepEqual(got.Content(), kept.Content()) || got.Fields() != kept.Fields() || got.GetName() != kept.GetName() {
+				t.Errorf("%s: the answer is %v, want %v", name, got.Content(), kept.Content())
+			}
+			if o, err := s.Send(t.Context(), nil, patch); o != nil || err != nil {
+				t.Errorf("%s, without a watch: %v, %v", name, o, err)
+			}
 		}
 	}
 }
@@ -111,32 +115,51 @@ func TestPatchesAreSentAsTheySay(t *testing.T) {
 // TestPatchesAreRepeatedWhenAsked answers that the server is busy, that the kind is deprecated, and
 // that there is a conflict.
 func TestPatchesAreRepeatedWhenAsked(t *testing.T) {
-	p := &patched{answer: readTestdata(t, "deployment.json"), status: http.StatusOK, busy: 2, header: http.Header{"Warning": {`299 - "an old kind"`}}}
-	s := p.sender(t)
+	p := &patched{}
 	w := New(Key{GVK: deployments, Role: Child}, fooRules(t).Reads().Child(deployments))
 	patch := Patch{Kind: deploymentKind, Namespace: "default", Name: "a", Type: types.ApplyPatchType, Body: []byte(`{"a":1}`), Manager: "reconcel"}
-	if o, err := s.Send(t.Context(), w, patch); err != nil || o.GetName() == "" || p.body != `{"a":1}` {
-		t.Errorf("got %v, %v, after %s", o, err, p.body)
-	}
-	if p.requests != 3 || !slices.Equal(p.warnings, []string{"an old kind"}) {
-		t.Errorf("%d requests and the warnings %q, want 3 and one", p.requests, p.warnings)
-	}
-	p.requests, p.status, p.answer = 0, http.StatusConflict, nil
-	if _, err := s.Send(t.Context(), w, patch); !apierrors.IsConflict(err) || p.requests != 1 {
-		t.Errorf("%v after %d requests, want a conflict after one", err, p.requests)
+	for name, s := range p.senders(t) {
+		*p = patched{answer: readTestdata(t, "deployment.json"), status: http.StatusOK, busy: 2, header: http.Header{"Warning": {`299 - "an old kind"`}}}
+		if o, err := s.Send(t.Context(), w, patch); err != nil || o.GetName() == "" || p.body != `{"a":1}` {
+			t.Errorf("%s: got %v, %v, after %s", name, o, err, p.body)
+		}
+		if p.requests != 3 || !slices.Equal(p.warnings, []string{"an old kind"}) {
+			t.Errorf("%s: %d requests and the warnings %q, want 3 and one", name, p.requests, p.warnings)
+		}
+		p.requests, p.status, p.answer = 0, http.StatusConflict, nil
+		if _, err := s.Send(t.Context(), w, patch); !apierrors.IsConflict(err) || p.requests != 1 {
+			t.Errorf("%s: %v after %d requests, want a conflict after one", name, err, p.requests)
+		}
+		p.status = http.StatusOK
+		for _, answer := range []string{`{"metadata":{"name":"a"`, `[]`} {
+			p.answer = []byte(answer)
+			if o, err := s.Send(t.Context(), w, patch); o != nil || err == nil {
+				t.Errorf("%s: %q: got %v, %v", name, answer, o, err)
+			}
+		}
+		for _, bad := range []string{"", "a/b", ".."} {
+			unsent := patch
+			unsent.Name = bad
+			if _, err := s.Send(t.Context(), w, unsent); err == nil {
+				t.Errorf("%s: a patch of %q is sent", name, bad)
+			}
+		}
 	}
 }
 
 // BenchmarkAnswer sends an apply, and reads the answer.
 func BenchmarkAnswer(b *testing.B) {
 	p := &patched{answer: readTestdata(b, "deployment.json"), status: http.StatusOK}
-	s := p.sender(b)
 	w := New(Key{GVK: deployments, Role: Child}, fooRules(b).Reads().Child(deployments))
 	patch := Patch{Kind: deploymentKind, Namespace: "default", Name: "a", Type: types.ApplyPatchType, Body: p.answer, Manager: "reconcel", Force: true}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := s.Send(b.Context(), w, patch); err != nil {
-			b.Fatal(err)
-		}
+	for name, s := range p.senders(b) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.Send(b.Context(), w, patch); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -18,20 +18,25 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
+
+	"reconcel/engine/discover"
 )
+
+// parameters is the version of the parameters of requests.
+var parameters = schema.GroupVersion{Version: "v1"}
 
 // request returns a request for the objects of a namespaced cache.
 func (l *listing) request(n *namespaced, o metav1.ListOptions) *rest.Request {
-	gvr := l.cache.kind.GVR
-	path := []string{"apis", gvr.Group, gvr.Version}
-	if gvr.Group == "" {
-		path = []string{"api", gvr.Version}
+	return on(l.Client.Get(), l.cache.kind, n.namespace).SpecificallyVersionedParams(&o, metav1.ParameterCodec, parameters)
+}
+
+// on completes a request for objects of a kind; without a namespace, for those of all.
+func on(r *rest.Request, k discover.Kind, namespace string) *rest.Request {
+	path := []string{"apis", k.GVR.Group, k.GVR.Version}
+	if k.GVR.Group == "" {
+		path = []string{"api", k.GVR.Version}
 	}
-	if n.namespace != "" {
-		path = append(path, "namespaces", n.namespace)
-	}
-	return l.Client.Get().AbsPath(append(path, gvr.Resource)...).
-		SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
+	return r.AbsPath(path...).NamespaceIfScoped(namespace, namespace != "").Resource(k.GVR.Resource)
 }
 
 // list requests a list, and reads its objects one by one.
