@@ -71,7 +71,7 @@ func classifyAnswer(err error) error {
 		return err
 	case s.Code == http.StatusForbidden && policyDenial.MatchString(s.Message):
 		return &terminalError{reasonRejected, forbiddenRetry, err}
-	case s.Code == http.StatusForbidden || s.Code == http.StatusUnauthorized:
+	case s.Code == http.StatusForbidden: // After a 401, the next request may have other credentials.
 		return &terminalError{reasonForbidden, forbiddenRetry, permission(err)}
 	case s.Code == http.StatusUnprocessableEntity, s.Code == http.StatusBadRequest,
 		s.Code == http.StatusRequestEntityTooLarge, s.Code == http.StatusMethodNotAllowed,

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 )
 
@@ -64,12 +66,15 @@ func (d *watchdog) RoundTrip(r *http.Request) (*http.Response, error) {
 		patience = headersPatience
 	}
 	ctx, cancel := context.WithCancel(r.Context())
-	s := &stream{cancel: cancel}
+	s := &stream{next: d.next, cancel: cancel}
 	s.timer = time.AfterFunc(patience, s.expire)
 	response, err := d.next.RoundTrip(r.WithContext(ctx))
 	s.timer.Stop()
 	if err != nil {
 		cancel()
+		if errors.Is(r.Context().Err(), context.DeadlineExceeded) {
+			forgetIdle(d.next)
+		}
 		if s.expired.Load() {
 			return nil, fmt.Errorf("no answer within %s", patience)
 		}
@@ -86,12 +91,18 @@ func (d *watchdog) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
+// forgetIdle closes idle connections after a request without an answer. A network that drops
+// packets has dropped them on all connections. Over HTTP/1.1, the next request would wait on one of
+// these, and the one after that on another. HTTP/2 has health checks.
+func forgetIdle(next http.RoundTripper) { utilnet.CloseIdleConnectionsFor(next) }
+
 // WrappedRoundTripper lets client-go find the transport.
 func (d *watchdog) WrappedRoundTripper() http.RoundTripper { return d.next }
 
 // A stream is the body of a response. That of a watch ends when it is silent.
 type stream struct {
 	io.ReadCloser
+	next    http.RoundTripper
 	cancel  context.CancelFunc
 	timer   *time.Timer
 	expired atomic.Bool
@@ -101,6 +112,7 @@ type stream struct {
 
 func (s *stream) expire() {
 	s.expired.Store(true)
+	forgetIdle(s.next)
 	s.cancel()
 }
 
