@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	_ "k8s.io/client-go/plugin/pkg/client/auth" // Kubeconfigs name them as auth-provider, and kubectl knows the same.
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
