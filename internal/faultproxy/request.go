@@ -51,11 +51,11 @@ func (r Request) IsWrite() bool {
 	}
 }
 
-// parse parses the URL of a Kubernetes API request:
+// Parse parses the URL of a Kubernetes API request:
 //
 //	/api/v1/namespaces/a/pods/web/status
 //	/apis/apps/v1/deployments?watch=true
-func parse(r *http.Request) Request {
+func Parse(r *http.Request) Request {
 	query := r.URL.Query()
 	request := Request{
 		Path:   r.URL.Path,
