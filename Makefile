@@ -154,7 +154,7 @@ SOAK_MINUTES ?= 10
 fuzz = $(foreach f,$(FUZZ),go test -run '^$$' -fuzz '^$(notdir $(f))$$' -fuzztime $(1) -fuzzminimizetime 10x ./rules/$(filter-out ./,$(dir $(f)));)
 
 .PHONY: soak
-soak: soak-fuzz soak-sequences soak-reloads soak-lead soak-outages soak-operations soak-examples soak-plan ## Run the full long tests, of which make test runs samples (an hour or more)
+soak: soak-fuzz soak-sequences soak-reloads soak-lead soak-outages soak-operations soak-examples soak-plan soak-credentials ## Run the full long tests, of which make test runs samples (an hour or more)
 
 .PHONY: soak-fuzz
 soak-fuzz: ## Fuzz parsing, loading and rendering for SOAK_MINUTES, 10 by default, shared by all targets
@@ -198,6 +198,10 @@ soak-examples: devcluster ## Kill the controller at each write of the examples, 
 .PHONY: soak-plan
 soak-plan: devcluster ## Compare the plans of 40 edits with what the controller then writes, in about half an hour, and plan for 10,000 resources
 	RECONCEL_SOAK=1 go test -tags integration -timeout 60m -count 1 -v -run '^(TestPlanForetellsAuditLog|TestTenThousand)$$' ./cli/internal/plan
+
+.PHONY: soak-credentials
+soak-credentials: devcluster ## Rotate credentials of every sort, lose packets, and cut leaders off, in about 35 minutes
+	RECONCEL_SOAK=1 go test -tags integration -parallel 16 -timeout 90m -count 1 -v ./internal/gateway
 
 .PHONY: fuzz-sample
 fuzz-sample: ## Fuzz each target for 5 seconds
