@@ -147,7 +147,10 @@ func (p *process) pause() error {
 		return refusedError(p.name + " is not running")
 	}
 	p.paused = true
-	return p.signalLocked(syscall.SIGSTOP)
+	if err := p.signalLocked(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	return awaitStop(p.cmd.Process.Pid)
 }
 
 func (p *process) resume() error {
