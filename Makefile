@@ -278,6 +278,7 @@ tidy-check: ## Check that go.mod and go.sum are tidy
 	go mod tidy -diff
 	cd bench && go mod tidy -diff
 	cd chart && go mod tidy -diff
+	cd devcluster && go mod tidy -diff
 	cd ecosystem && go mod tidy -diff
 	cd release && go mod tidy -diff
 

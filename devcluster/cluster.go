@@ -24,6 +24,7 @@ const maxSocketPath = 103
 // cluster is a control plane that this process runs.
 type cluster struct {
 	options  upOptions
+	minor    string // of Kubernetes, if it is known
 	data     string // the absolute path of the data folder
 	commands map[string]command
 
@@ -52,9 +53,9 @@ type ports struct {
 	apiserver, controllerManager, scheduler *port
 }
 
-func newCluster(options upOptions, commands map[string]command) (*cluster, error) {
+func newCluster(options upOptions, commands map[string]command, minor string) (*cluster, error) {
 	c := &cluster{
-		options: options, commands: commands,
+		options: options, minor: minor, commands: commands,
 		failed: make(chan error, len(startOrder)),
 		revive: make(chan *process, len(startOrder)),
 		ready:  make(chan struct{}),
@@ -147,7 +148,7 @@ func (c *cluster) makeData() error {
 		return fmt.Errorf("%s: another devcluster is using this folder", c.data)
 	}
 	c.lock = lock
-	return nil
+	return c.recordMinor()
 }
 
 func (c *cluster) writeKubeconfigs(server string) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -20,6 +21,92 @@ func TestWatchBuildTellsPackagesFromComplaints(t *testing.T) {
 	}
 	if want := "# reconcel/devcluster/controlplane\ncontrolplane/main.go:7:2: undefined: x\n"; rest != want {
 		t.Errorf("the compiler's complaint is %q, want %q", rest, want)
+	}
+}
+
+func TestSelectedRelease(t *testing.T) {
+	all, err := releases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest := all[len(all)-1]
+	for _, r := range all {
+		t.Setenv(envKubernetes, r.minor)
+		if got, err := selectedRelease(); err != nil || got != r {
+			t.Errorf("%s: got %v, %v", r.minor, got, err)
+		}
+		if compareMinors(r.minor, newest.minor) > 0 {
+			t.Errorf("%s is newer than the newest one, %s", r.minor, newest.minor)
+		}
+	}
+	t.Setenv(envKubernetes, "")
+	if got, err := selectedRelease(); err != nil || got != newest {
+		t.Errorf("by default: got %v, %v; want the newest one, %v", got, err, newest)
+	}
+	for _, unknown := range []string{"1.9", "v" + newest.minor, newest.version, "latest"} {
+		t.Setenv(envKubernetes, unknown)
+		_, err := selectedRelease()
+		if !errors.Is(err, errUsage) {
+			t.Fatalf("%s: got %v, want a usage error", unknown, err)
+		}
+		for _, r := range all {
+			if !strings.Contains(err.Error(), r.minor) {
+				t.Errorf("%s: %v; want an error that lists all minors, also %s", unknown, err, r.minor)
+			}
+		}
+	}
+}
+
+func TestCompareMinors(t *testing.T) {
+	sorted := []string{"1.9", "1.10", "1.37", "2.0"}
+	for i, a := range sorted {
+		for j, b := range sorted {
+			if got, want := compareMinors(a, b), cmp.Compare(i, j); got != want {
+				t.Errorf("%s, %s: got %d, want %d", a, b, got, want)
+			}
+		}
+	}
+}
+
+func TestDataOfANewerMinorIsRefused(t *testing.T) {
+	data := t.TempDir()
+	for _, step := range []struct {
+		minor   string
+		refused bool
+		want    string
+	}{
+		{minor: "1.36", want: "1.36"},
+		{minor: "1.33", refused: true, want: "1.36"},
+		{minor: "", want: "1.36"},
+		{minor: "1.37", want: "1.37"},
+	} {
+		c := &cluster{data: data, minor: step.minor}
+		if err := c.recordMinor(); (err != nil) != step.refused {
+			t.Errorf("%q: got %v, refused should be %v", step.minor, err, step.refused)
+		}
+		if got, err := recordedMinor(data); err != nil || got != step.want {
+			t.Errorf("%q: the folder says %q, %v; want %q", step.minor, got, err, step.want)
+		}
+	}
+}
+
+func TestKubectlIsThatOfTheCluster(t *testing.T) {
+	t.Setenv(envKubernetes, "")
+	t.Setenv(envAssets, "")
+	data := t.TempDir()
+	newest, err := selectedRelease()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig := filepath.Join(data, "kubeconfig")
+	if got, err := kubectlMinor(kubeconfig); err != nil || got != newest.minor {
+		t.Errorf("of an unknown cluster: got %q, %v; want the default, %s", got, err, newest.minor)
+	}
+	if err := (&cluster{data: data, minor: "1.33"}).recordMinor(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := kubectlMinor(kubeconfig); err != nil || got != "1.33" {
+		t.Errorf("of a cluster of 1.33: got %q, %v", got, err)
 	}
 }
 

@@ -8,6 +8,9 @@
 // janitor.go).
 //
 // This package is the supervisor. It uses only the standard library, so that it
-// compiles in a second. It can then report on the other binaries, which compile in
-// four minutes (package controlplane, module kwok).
+// compiles in a second. It can then report on the other binaries, which compile for
+// many minutes (modules controlplane and kwok).
+//
+// The control plane can be of several versions of Kubernetes. They have one source,
+// controlplane/main.go, and kubernetes/ has a go.mod for each of them.
 package main

@@ -19,7 +19,11 @@ func runKubectl(args []string) error {
 	if _, err := os.Stat(kubeconfig); err != nil {
 		return fmt.Errorf("kubectl: %w", err)
 	}
-	at, err := findLayout()
+	minor, err := kubectlMinor(kubeconfig)
+	if err != nil {
+		return err
+	}
+	at, err := findLayout(minor)
 	if err != nil {
 		return err
 	}
@@ -28,12 +32,28 @@ func runKubectl(args []string) error {
 		return err
 	}
 	kubectl := commands[kubectlName]
-	if kubectl == nil {
+	switch {
+	case kubectl == nil:
 		return errNoKubectl
+	case !isFile(kubectl[0]):
+		return fmt.Errorf("kubectl: Kubernetes %s is not compiled: run %s=%s %s build", minor, envKubernetes, minor, os.Args[0])
 	}
 	env := slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "KUBECONFIG=") })
 	err = syscall.Exec(kubectl[0], slices.Concat(kubectl, args), append(env, "KUBECONFIG="+kubeconfig))
 	return fmt.Errorf("%s: %w", kubectl[0], err)
+}
+
+// kubectlMinor returns the minor whose kubectl to run: that of the cluster if its data
+// folder says so, because another minor may lack what the cluster has.
+func kubectlMinor(kubeconfig string) (string, error) {
+	if minor, err := recordedMinor(filepath.Dir(kubeconfig)); err != nil || minor != "" {
+		return minor, err
+	}
+	if os.Getenv(envAssets) != "" {
+		return "", nil
+	}
+	r, err := selectedRelease()
+	return r.minor, err
 }
 
 // kubectlCluster removes our own flags from the front. All others belong to

@@ -20,10 +20,13 @@ const (
 // layout locates files relative to the running binary: the compiled binaries are
 // next to it, and the sources are in a parent folder.
 type layout struct {
-	bin string // the folder of this binary, and of controlplane and kwok
+	bin   string // the folder of this binary and of kwok
+	minor string // of Kubernetes
 }
 
-func findLayout() (layout, error) {
+// findLayout returns the layout for a minor of Kubernetes. Binaries from
+// KUBEBUILDER_ASSETS have no minor that is known here.
+func findLayout(minor string) (layout, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return layout{}, err
@@ -31,11 +34,17 @@ func findLayout() (layout, error) {
 	if self, err = filepath.EvalSymlinks(self); err != nil {
 		return layout{}, err
 	}
-	return layout{bin: filepath.Dir(self)}, nil
+	return layout{bin: filepath.Dir(self), minor: minor}, nil
 }
 
-func (l layout) controlplane() string { return filepath.Join(l.bin, "controlplane") }
-func (l layout) kwok() string         { return filepath.Join(l.bin, "kwok") }
+// controlplane returns the binary of a minor. Each minor has one, so that switching
+// compiles nothing.
+func (l layout) controlplane() string {
+	return filepath.Join(l.bin, "kubernetes-"+l.minor, "controlplane")
+}
+
+// kwok returns the binary that all minors share.
+func (l layout) kwok() string { return filepath.Join(l.bin, "kwok") }
 
 // compiled reports whether both binaries exist, even if they are outdated: a
 // cluster should start at once. `build` checks what is outdated.

@@ -11,7 +11,9 @@ import (
 
 const usage = `devcluster runs a real Kubernetes control plane on loopback.
 
-  devcluster build                        compile it (about 4 minutes, the first time)
+  devcluster build                        compile it (the first time, a quarter of an
+                                          hour on 2 cores)
+  devcluster versions                     the versions of Kubernetes that it can run
   devcluster up [FLAGS]                   run a cluster until Ctrl-C
   devcluster kubectl --data DIR ARGS…     kubectl, with that cluster
   devcluster status --data DIR            what runs in it
@@ -27,6 +29,8 @@ For example:
 
 'devcluster up --help' lists its flags.
 
+  DEVCLUSTER_KUBERNETES=MINOR  compile and run another version than the newest one:
+                               1.36, for example
   DEVCLUSTER_KUBECONFIG=FILE   'up' uses the cluster of this kubeconfig and starts nothing
   KUBEBUILDER_ASSETS=DIR       use the binaries in this folder and compile nothing
 `
@@ -62,6 +66,8 @@ func run(args []string) int {
 	switch command, args := args[0], args[1:]; command {
 	case "build":
 		err = runBuild(ctx, args)
+	case "versions":
+		err = runVersions(args)
 	case "up":
 		err = runUp(ctx, args)
 	case "kubectl":

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -41,7 +42,7 @@ func runUp(ctx context.Context, args []string) error {
 	if kubeconfig := os.Getenv(envKubeconfig); kubeconfig != "" {
 		return borrow(ctx, kubeconfig)
 	}
-	commands, err := findCommands(ctx)
+	commands, minor, err := findCommands(ctx)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func runUp(ctx context.Context, args []string) error {
 	sayMissing(commands)
 
 	start := time.Now()
-	c, err := newCluster(options, commands)
+	c, err := newCluster(options, commands, minor)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func runUp(ctx context.Context, args []string) error {
 // run starts the cluster, prints the announcement, and keeps the cluster running
 // until ctx ends.
 func (c *cluster) run(ctx context.Context, start time.Time) error {
-	say("starting Kubernetes in %s", c.data)
+	say("starting %s in %s", strings.TrimSpace("Kubernetes "+c.minor), c.data)
 	if err := c.start(ctx); err != nil {
 		return err
 	}
@@ -161,18 +162,25 @@ func borrow(ctx context.Context, kubeconfig string) error {
 }
 
 // findCommands compiles missing binaries, unless KUBEBUILDER_ASSETS names a folder
-// with others.
-func findCommands(ctx context.Context) (map[string]command, error) {
-	at, err := findLayout()
-	if err != nil {
-		return nil, err
-	}
-	if os.Getenv(envAssets) == "" && !at.compiled() {
-		if err := at.build(ctx); err != nil {
-			return nil, err
+// with others, whose minor is unknown.
+func findCommands(ctx context.Context) (commands map[string]command, minor string, err error) {
+	var r release
+	if os.Getenv(envAssets) == "" {
+		if r, err = selectedRelease(); err != nil {
+			return nil, "", err
 		}
 	}
-	return at.commands()
+	at, err := findLayout(r.minor)
+	if err != nil {
+		return nil, "", err
+	}
+	if os.Getenv(envAssets) == "" && !at.compiled() {
+		if err := at.build(ctx, r); err != nil {
+			return nil, "", err
+		}
+	}
+	commands, err = at.commands()
+	return commands, r.minor, err
 }
 
 // sayMissing prints which components a folder of other binaries does not contain,

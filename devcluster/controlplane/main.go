@@ -7,6 +7,8 @@
 //
 //	controlplane kube-apiserver --etcd-servers=…
 //	controlplane kubectl get pods
+//
+// The same code compiles with each minor of Kubernetes that ../kubernetes pins.
 package main
 
 import (
@@ -18,7 +20,6 @@ import (
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/server/v3/etcdmain"
 	"k8s.io/component-base/cli"
-	"k8s.io/component-base/logs"
 	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
@@ -65,12 +66,9 @@ func runEtcd() int {
 	return 0
 }
 
+// runKubectl does what kubectl's own main does in all minors. Newer ones also set the
+// verbosity before they read the configuration of plugins, of which there are none here.
 func runKubectl() int {
-	// These are the steps of kubectl's own main.
-	if _, err := logs.GlogSetter(kubectl.GetLogVerbosity(os.Args)); err != nil {
-		fmt.Fprintln(os.Stderr, "kubectl:", err)
-		return 1
-	}
 	if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
 		kubectlutil.CheckErr(err) // Prints the error as kubectl does, and exits.
 	}

@@ -2,7 +2,6 @@ package devcluster
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,16 +24,7 @@ var supervisor = sync.OnceValues(func() (string, error) {
 	if os.Getenv("KUBEBUILDER_ASSETS") != "" || os.Getenv("DEVCLUSTER_KUBECONFIG") != "" {
 		return path, nil // The components or the cluster already exist.
 	}
-	for _, name := range []string{"controlplane", "kwok"} {
-		_, err := os.Stat(filepath.Join(filepath.Dir(path), name))
-		if errors.Is(err, os.ErrNotExist) {
-			return path, run(exec.Command(path, "build"))
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-	return path, nil
+	return path, run(exec.Command(path, "build", "--missing"))
 })
 
 // Build builds the program in a folder of the repository, and returns its path in bin/.

@@ -16,6 +16,9 @@
 // machine compiles Kubernetes, which takes minutes. Run `make devcluster` beforehand to
 // keep that out of the tests' time limit.
 //
+// With DEVCLUSTER_KUBERNETES=1.36, for example, the clusters are of that minor instead of
+// the newest one.
+//
 // With DEVCLUSTER_KUBECONFIG=FILE the tests run on the cluster of that kubeconfig. A test
 // that breaks components or reads the audit log cannot, and should skip if Borrowed is
 // true. A plain KUBECONFIG is ignored: in a user's shell it often names an important

@@ -16,6 +16,25 @@ import (
 	"testing"
 )
 
+// TestServerHasTheSelectedVersion shows that tests on a minor do not run on another one.
+func TestServerHasTheSelectedVersion(t *testing.T) {
+	c := Shared(t)
+	if c.Borrowed() || os.Getenv("KUBEBUILDER_ASSETS") != "" {
+		t.Skip("the version of foreign binaries is not selected")
+	}
+	minors, of := versions(t)
+	minor, newest := os.Getenv("DEVCLUSTER_KUBERNETES"), minors[len(minors)-1]
+	if minor == "" {
+		minor = newest
+	}
+	if got := c.Version(t); got != of[minor] {
+		t.Errorf("the server has version %s, want %s", got, of[minor])
+	}
+	if got := c.IsNewest(t); got != (minor == newest) {
+		t.Errorf("it is the newest minor: %v; selected is %s, and the newest one is %s", got, minor, newest)
+	}
+}
+
 func TestNothingIsLeftBehind(t *testing.T) {
 	if os.Getenv("DEVCLUSTER_KUBECONFIG") != "" {
 		t.Skip("a borrowed cluster is not ours to end")
