@@ -45,6 +45,9 @@ const controllers = "garbage-collector-controller,namespace-controller"
 
 func TestAgreesWithARealControlPlane(t *testing.T) {
 	control := devcluster.Start(t, devcluster.Options{Controllers: controllers, Without: []string{devcluster.Kwok, devcluster.Scheduler}})
+	if !control.IsNewest(t) {
+		t.Skip("the cluster in memory is like the newest minor: a HorizontalPodAutoscaler has a generation since 1.37, for example")
+	}
 	client, err := dynamic.NewForConfig(control.Config())
 	if err != nil {
 		t.Fatal(err)

@@ -90,6 +90,7 @@ func defaultStatefulSet(s *appsv1.StatefulSetSpec) {
 	}
 	if s.UpdateStrategy.Type == appsv1.RollingUpdateStatefulSetStrategyType && s.UpdateStrategy.RollingUpdate != nil {
 		preset(&s.UpdateStrategy.RollingUpdate.Partition, 0)
+		preset(&s.UpdateStrategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
 	}
 	preset(&s.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
 	presetText(&s.PersistentVolumeClaimRetentionPolicy.WhenDeleted, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)

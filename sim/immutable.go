@@ -17,19 +17,18 @@ const cannotChange = "field is immutable"
 
 // immutableFields are the immutable fields of each kind.
 var immutableFields = map[runtimeschema.GroupKind][][]string{
-	deploymentKind:                 {{"spec", "selector"}},
-	kindName("apps", "ReplicaSet"): {{"spec", "selector"}},
-	kindName("apps", "DaemonSet"):  {{"spec", "selector"}},
-	jobKind:                        {{"spec", "selector"}, {"spec", "template"}, {"spec", "completions"}, {"spec", "completionMode"}},
-	kindName("", "Secret"):         {{"type"}},
+	deploymentKind:                  {{"spec", "selector"}},
+	kindName("apps", "ReplicaSet"):  {{"spec", "selector"}},
+	kindName("apps", "DaemonSet"):   {{"spec", "selector"}},
+	kindName("apps", "StatefulSet"): {{"spec", "selector"}, {"spec", "volumeClaimTemplates"}, {"spec", "serviceName"}, {"spec", "podManagementPolicy"}},
+	jobKind:                         {{"spec", "selector"}, {"spec", "template"}, {"spec", "completions"}, {"spec", "completionMode"}},
+	kindName("", "Secret"):          {{"type"}},
 	kindName("rbac.authorization.k8s.io", "RoleBinding"):        {{"roleRef"}},
 	kindName("rbac.authorization.k8s.io", "ClusterRoleBinding"): {{"roleRef"}},
 }
 
 // mutableSpecFields are the mutable fields of specs that are immutable otherwise.
 var mutableSpecFields = map[runtimeschema.GroupKind][]string{
-	kindName("apps", "StatefulSet"): {"replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
-		"persistentVolumeClaimRetentionPolicy", "minReadySeconds"},
 	podKind:   {"activeDeadlineSeconds", "terminationGracePeriodSeconds", "tolerations"},
 	claimKind: {"resources", "volumeAttributesClassName"},
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
@@ -27,13 +29,29 @@ import (
 var update = flag.Bool("update", false, "record the answers of the API server")
 
 // TestAnswers asks the API server again, and compares its answers with the recorded ones.
+// Another minor may name another field in a rejection, and may have other defaults: up to
+// 1.36, it rejects the spec of a StatefulSet, and from 1.37 on the field. It must accept
+// and reject the same objects, unless it lacks their kind or an
+// earlier version accepts them.
 func TestAnswers(t *testing.T) {
 	f, recorded, err := Read()
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &server{World: e2e.New(t, devcluster.Shared(t)), facts: f}
+	client, err := discovery.NewDiscoveryClientForConfig(s.Cluster.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := s.Cluster.Version(t)
+	now := utilversion.MustParse(version)
+	other := now.Minor() != utilversion.MustParse(recorded.Version).Minor() && !*update
+	if other {
+		s.leaveOutMissingKinds(client)
+		s.leaveOutLaterCases(now)
+	}
 	got := s.answers()
+	got.Version = version
 	if *update {
 		text, err := yaml.Marshal(got)
 		if err != nil {
@@ -45,10 +63,33 @@ func TestAnswers(t *testing.T) {
 		}
 		return
 	}
-	got.Version, recorded.Version = "", "" // A cluster of another version may agree.
+	if other {
+		if d := cmp.Diff(rejected(s.facts, recorded), rejected(s.facts, got)); d != "" {
+			t.Errorf("Kubernetes %s rejects other objects than %s (-recorded +now):\n%s", got.Version, recorded.Version, d)
+		}
+		return
+	}
+	recorded.Version = got.Version // Another patch may agree.
 	if d := cmp.Diff(recorded, got); d != "" {
 		t.Errorf("the API server answers something else (-recorded +now):\n%s", d)
 	}
+}
+
+// rejected returns which objects were rejected.
+func rejected(f Facts, a Answers) map[string][]bool {
+	out := map[string][]bool{}
+	for name := range f.Bases {
+		out["base "+name] = []bool{a.Bases[name] != ""}
+	}
+	for _, c := range f.Cases {
+		for _, answer := range a.Cases[c.Key()] {
+			out[c.Key()] = append(out[c.Key()], answer != "")
+		}
+	}
+	for _, z := range f.Zeroes {
+		out["zero "+z.Field] = []bool{a.Zeroes[z.Field] != ""}
+	}
+	return out
 }
 
 // A server asks the API server.
@@ -59,19 +100,12 @@ type server struct {
 
 func (s *server) answers() Answers {
 	s.Helper()
-	d, err := discovery.NewDiscoveryClientForConfig(s.Cluster.Config())
-	if err != nil {
-		s.Fatal(err)
-	}
-	version, err := d.ServerVersion()
-	if err != nil {
-		s.Fatal(err)
-	}
-	a := Answers{Version: version.GitVersion, Bases: map[string]string{}, Cases: map[string][]string{}, Defaults: map[string]map[string]string{}, Zeroes: map[string]string{}}
+	a := Answers{Bases: map[string]string{}, Cases: map[string][]string{}, Defaults: map[string]map[string]string{}, Zeroes: map[string]string{}}
 	s.Eventually("the ServiceAccount of Pods", func() error {
 		_, err := s.Resource(e2e.GVK("v1", "ServiceAccount")).Get(context.Background(), "default", metav1.GetOptions{})
 		return err
 	})
+	var err error
 	stored := map[string]*unstructured.Unstructured{}
 	for name := range s.facts.Bases {
 		stored[name], err = s.create(name, nil)
@@ -101,6 +135,40 @@ func (s *server) answers() Answers {
 		a.Zeroes[z.Field] = answer(err)
 	}
 	return a
+}
+
+// leaveOutMissingKinds removes the facts about kinds that the server does not have, such as
+// those of resource.k8s.io/v1 before 1.34.
+func (s *server) leaveOutMissingKinds(client discovery.DiscoveryInterface) {
+	s.Helper()
+	missing := map[string]bool{}
+	for name, object := range s.facts.Bases {
+		u := unstructured.Unstructured{Object: object}
+		list, err := client.ServerResourcesForGroupVersion(u.GetAPIVersion())
+		if err != nil && !apierrors.IsNotFound(err) {
+			s.Fatal(err)
+		}
+		if list == nil || !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Kind == u.GetKind() }) {
+			s.Logf("%s is left out: the server has no %s in %s", name, u.GetKind(), u.GetAPIVersion())
+			missing[name] = true
+		}
+	}
+	maps.DeleteFunc(s.facts.Bases, func(name string, _ map[string]any) bool { return missing[name] })
+	s.facts.Cases = slices.DeleteFunc(s.facts.Cases, func(c Case) bool { return missing[c.Base] })
+	s.facts.Defaults = slices.DeleteFunc(s.facts.Defaults, func(d Default) bool { return missing[d.Base] })
+	s.facts.Zeroes = slices.DeleteFunc(s.facts.Zeroes, func(z Zero) bool { return missing[z.Base] })
+}
+
+// leaveOutLaterCases removes the cases that only later versions reject.
+func (s *server) leaveOutLaterCases(now *utilversion.Version) {
+	s.Helper()
+	s.facts.Cases = slices.DeleteFunc(s.facts.Cases, func(c Case) bool {
+		if c.Since == "" || now.AtLeast(utilversion.MustParse(c.Since)) {
+			return false
+		}
+		s.Logf("%s is left out: the API server rejects it since %s", c.Key(), c.Since)
+		return true
+	})
 }
 
 // base returns an edited base and the client for it.

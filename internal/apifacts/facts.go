@@ -23,6 +23,7 @@ type Case struct {
 	Check string
 	About string // the entry: a fact, the source of a form, or a kind and a path
 	Base  string
+	Since string // the oldest minor in devcluster/kubernetes that rejects the edits, unless all do
 	Edits []Edit
 }
 

@@ -12,7 +12,7 @@ import (
 // A fact is what the API server requires of an object beyond its schema.
 type fact struct {
 	says   string // as a message ends
-	source string // where Kubernetes 1.36 checks it: a file in pkg/apis and a function
+	source string // where Kubernetes 1.37 checks it: a file in pkg/apis and a function
 	// wrong returns the values of a child that surely contradict the fact.
 	wrong func(*child) []value
 }

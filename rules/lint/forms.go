@@ -12,7 +12,7 @@ import (
 
 // A form is what the API server requires of the text or number of a field.
 type form struct {
-	source string // where Kubernetes 1.36 checks it: a file in pkg/apis and a function
+	source string // where Kubernetes 1.37 checks it: a file in pkg/apis and a function
 	// fields returns the values of a child that must have the form.
 	fields func(*child) []value
 	// wrong says what is wrong with a literal value, or "".

@@ -11,7 +11,7 @@ import (
 )
 
 // immutable are fields that the API server does not let change: the validation of
-// updates in pkg/apis of Kubernetes 1.36, such as ValidateStatefulSetUpdate.
+// updates in pkg/apis of Kubernetes 1.37, such as ValidateStatefulSetUpdate.
 var immutable = map[runtimeschema.GroupKind][][]string{
 	kindIn("apps", "Deployment"):                              {{"spec", "selector"}},
 	kindIn("apps", "ReplicaSet"):                              {{"spec", "selector"}},

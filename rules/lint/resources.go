@@ -8,7 +8,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// The names of resources without a domain, as core/helper/helpers.go of Kubernetes 1.36
+// The names of resources without a domain, as core/helper/helpers.go of Kubernetes 1.37
 // lists them. Others are named as example.com/gpu.
 var (
 	ofContainers = []string{"cpu", "memory", "ephemeral-storage"}
