@@ -88,8 +88,9 @@ func (c *cluster) apiserver() component {
 		"--audit-policy-file=" + c.path("audit-policy.yaml"),
 		"--audit-log-path=" + c.auditLog(),
 		// Each line is written before its request ends, and the file is never
-		// rotated. So the number of lines is the number of requests.
-		"--audit-log-mode=blocking", "--audit-log-maxsize=0",
+		// rotated. So the number of lines is the number of requests. The size is a
+		// terabyte, because 0 means 100 MB up to Kubernetes 1.35.
+		"--audit-log-mode=blocking", "--audit-log-maxsize=1000000",
 	}
 	if !c.has(controllerManagerName) {
 		// Without the controller manager there are no ServiceAccounts, and this
