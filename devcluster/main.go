@@ -30,7 +30,7 @@ For example:
 'devcluster up --help' lists its flags.
 
   DEVCLUSTER_KUBERNETES=MINOR  compile and run another version than the newest one:
-                               1.36, for example
+                               1.33, for example
   DEVCLUSTER_KUBECONFIG=FILE   'up' uses the cluster of this kubeconfig and starts nothing
   KUBEBUILDER_ASSETS=DIR       use the binaries in this folder and compile nothing
 `

@@ -10,13 +10,16 @@ ifeq ($(origin KUBECONFIG),command line)
 export DEVCLUSTER_KUBECONFIG := $(abspath $(KUBECONFIG))
 endif
 
-# `make demo KUBERNETES=1.36` runs that minor instead of the newest one. devcluster
+# `make demo KUBERNETES=1.33` runs that minor instead of the newest one. devcluster
 # rejects minors that it does not have.
 ifneq ($(KUBERNETES),)
 export DEVCLUSTER_KUBERNETES := $(KUBERNETES)
 endif
 
-.PHONY: devcluster FORCE
+# The supported minors: those that are pinned. internal/docs keeps the README the same.
+KUBERNETES_MINORS := $(sort $(patsubst devcluster/kubernetes/%.mod,%,$(wildcard devcluster/kubernetes/*.mod)))
+
+.PHONY: devcluster skew FORCE
 
 # go decides better than file times whether the binary is up to date.
 $(DEVCLUSTER): FORCE
@@ -29,6 +32,9 @@ ifneq ($(DEVCLUSTER_KUBECONFIG)$(KUBEBUILDER_ASSETS),)
 devcluster: $(DEVCLUSTER)
 	@echo "devcluster: nothing to compile: $(if $(DEVCLUSTER_KUBECONFIG),$(DEVCLUSTER_KUBECONFIG) names a cluster,$(KUBEBUILDER_ASSETS) has the binaries)"
 else
-devcluster: $(DEVCLUSTER) ## Compile the Kubernetes control plane for the demo and the tests (once, a quarter of an hour on 2 cores; KUBERNETES=1.36 compiles another version)
+devcluster: $(DEVCLUSTER) ## Compile the Kubernetes control plane for the demo and the tests (once, a quarter of an hour on 2 cores; KUBERNETES=1.33 compiles another version)
 	@$(DEVCLUSTER) build
 endif
+
+skew: $(DEVCLUSTER) ## Run the examples, a sample of the campaign and the tests of diff on each supported minor of Kubernetes (KUBERNETES=1.33 runs one)
+	@hack/skew.sh $(or $(KUBERNETES),$(KUBERNETES_MINORS))

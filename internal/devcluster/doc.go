@@ -16,7 +16,7 @@
 // machine compiles Kubernetes, which takes minutes. Run `make devcluster` beforehand to
 // keep that out of the tests' time limit.
 //
-// With DEVCLUSTER_KUBERNETES=1.36, for example, the clusters are of that minor instead of
+// With DEVCLUSTER_KUBERNETES=1.33, for example, the clusters are of that minor instead of
 // the newest one.
 //
 // With DEVCLUSTER_KUBECONFIG=FILE the tests run on the cluster of that kubeconfig. A test
