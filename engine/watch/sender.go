@@ -59,9 +59,13 @@ type Direct struct{ Client rest.Interface }
 // Send implements Sender.
 func (s Direct) Send(ctx context.Context, w *Watch, p Patch) (*Object, error) {
 	options := p.options()
-	answer, err := on(s.Client.Patch(p.Type), p.Kind, p.Namespace).Name(p.Name).SubResource(p.subresources()...).Body(p.Body).
-		SpecificallyVersionedParams(&options, metav1.ParameterCodec, parameters).Do(ctx).Raw()
-	if err != nil || w == nil {
+	result := on(s.Client.Patch(p.Type), p.Kind, p.Namespace).Name(p.Name).SubResource(p.subresources()...).Body(p.Body).
+		SpecificallyVersionedParams(&options, metav1.ParameterCodec, parameters).Do(ctx)
+	if err := result.Error(); err != nil || w == nil { // Raw would not read the Status.
+		return nil, err
+	}
+	answer, err := result.Raw()
+	if err != nil {
 		return nil, err
 	}
 	r := answerReaders.Get().(*objectReader)

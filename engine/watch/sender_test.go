@@ -126,6 +126,11 @@ func TestPatchesAreRepeatedWhenAsked(t *testing.T) {
 		if p.requests != 3 || !slices.Equal(p.warnings, []string{"an old kind"}) {
 			t.Errorf("%s: %d requests and the warnings %q, want 3 and one", name, p.requests, p.warnings)
 		}
+		p.status = http.StatusUnprocessableEntity
+		p.answer = []byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"Invalid","code":422}`)
+		if _, err := s.Send(t.Context(), w, patch); !apierrors.IsInvalid(err) || err.Error() != "no" {
+			t.Errorf("%s: the error is %v, want that of the API server", name, err)
+		}
 		p.requests, p.status, p.answer = 0, http.StatusConflict, nil
 		if _, err := s.Send(t.Context(), w, patch); !apierrors.IsConflict(err) || p.requests != 1 {
 			t.Errorf("%s: %v after %d requests, want a conflict after one", name, err, p.requests)
