@@ -97,7 +97,7 @@ func parseCompetitors(text string) (names []string, err error) {
 	given := strings.Split(text, ",")
 	for _, name := range given {
 		if !slices.Contains(report.Competitors, name) {
-			return nil, fmt.Errorf("%q is none of %s", name, strings.Join(report.Competitors, ", "))
+			return nil, fmt.Errorf("%q is not a competitor, want some of %s", name, strings.Join(report.Competitors, ", "))
 		}
 	}
 	for _, name := range report.Competitors {

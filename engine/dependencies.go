@@ -3,6 +3,8 @@ package engine
 import (
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
+	"time"
 
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
@@ -45,6 +47,10 @@ type clients struct {
 	events    events.Client
 }
 
+// discoveryTimeout limits a request of discovery. It is client-go's own default, which a client with
+// a given transport does not have.
+const discoveryTimeout = 32 * time.Second
+
 // connect returns the clients for a cluster. The wrappers are around client-go's transport with all
 // of its own, the first one innermost.
 func connect(config *rest.Config, log *slog.Logger, wrappers ...transport.WrapperFunc) (clients, error) {
@@ -63,7 +69,8 @@ func connect(config *rest.Config, log *slog.Logger, wrappers ...transport.Wrappe
 		return clients{}, err
 	}
 	c := clients{dynamic: dynamic.New(lists), lists: lists}
-	if c.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(config, client); err != nil {
+	limited := &http.Client{Transport: client.Transport, Timeout: discoveryTimeout}
+	if c.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(config, limited); err != nil {
 		return clients{}, err
 	}
 	c.events, err = eventsclient.NewForConfigAndClient(config, client)

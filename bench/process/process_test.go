@@ -76,7 +76,7 @@ func TestChildren(t *testing.T) {
 	_ = child.Wait() // read fails at the end of its input.
 }
 
-// TestGroup has two processes, of which one ends by itself.
+// TestGroup starts two processes. One of them ends by itself.
 func TestGroup(t *testing.T) {
 	command := func(script string) Command {
 		return Command{Binary: "/bin/sh", Args: []string{"-c", script}, Log: filepath.Join(t.TempDir(), "log")}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// sent is a request of Metacontroller, without most of what it sends and nobody reads.
+// sent is a request of Metacontroller, with the fields that the webhook reads and a few others.
 const sent = `{
   "controller": {"kind": "CompositeController"},
   "parent": {"metadata": {"name": "web", "namespace": "shop", "uid": "1"}, "spec": {"deploymentName": "frontend", "replicas": 3}},

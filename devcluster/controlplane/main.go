@@ -67,7 +67,7 @@ func runEtcd() int {
 }
 
 // runKubectl does what kubectl's own main does in all minors. Newer ones also set the
-// verbosity before they read the configuration of plugins, of which there are none here.
+// verbosity before they read the configuration of plugins. There are no plugins here.
 func runKubectl() int {
 	if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
 		kubectlutil.CheckErr(err) // Prints the error as kubectl does, and exits.

@@ -113,8 +113,7 @@ func TestUnansweredRequestsCount(t *testing.T) {
 	})
 }
 
-// TestCanceledRequestsDoNotCount ends requests that nobody waits for, as those of a watch that is
-// not needed any more.
+// TestCanceledRequestsDoNotCount cancels requests, as a watch that is stopped does.
 func TestCanceledRequestsDoNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m Monitor

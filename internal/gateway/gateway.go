@@ -41,7 +41,7 @@ type Options struct {
 	Names       []string      // DNS names and IP addresses in the serving certificate; the address by default
 	Prefix      string        // the path under which the API is, such as "/k8s/clusters/c-1"
 	IdleTimeout time.Duration // after which the gateway closes a connection without a request; 0: never
-	// Identify returns the identity of a client, or why there is none. It may be nil.
+	// Identify returns the identity of a client, or an error for a 401. nil accepts every client.
 	Identify func(*http.Request) (identity string, err error)
 }
 

@@ -96,7 +96,7 @@ func TestReachable(t *testing.T) {
 			}
 		})
 	}
-	t.Run("another name that nobody expects", func(t *testing.T) {
+	t.Run("an unexpected name", func(t *testing.T) {
 		g := start(t, gateway.Options{Names: []string{"api.example"}})
 		client, config := clientOf(t, g.Kubeconfig(t, nil))
 		if code, err := get(t, client, config.Host, time.Minute); err == nil {

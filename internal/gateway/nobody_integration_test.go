@@ -18,7 +18,7 @@ func TestNobodyIsAble(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if d.renew {
-				t.Skip("nobody holds the Lease then")
+				t.Skip("no process holds the Lease in this case")
 			}
 			if name != "no identity" && !soak() {
 				t.Skip("make soak-credentials runs it")

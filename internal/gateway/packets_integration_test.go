@@ -87,8 +87,8 @@ func (i *installation) cutAtWrite(g *gateway.Gateway, p *faultproxy.Proxy, commi
 	}
 }
 
-// crowd has many Foos reconciled at a time. Over HTTP/1.1, that leaves idle connections, each
-// of which a later request may use.
+// crowd has many Foos reconciled at a time. Over HTTP/1.1, that leaves idle connections,
+// which later requests may use.
 func (i *installation) crowd() {
 	i.Helper()
 	const n = 8

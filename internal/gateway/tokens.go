@@ -76,5 +76,5 @@ func (k *Tokens) Identify(r *http.Request) (identity string, err error) {
 		}
 		return identity, nil
 	}
-	return "", errors.New("nobody has issued this token")
+	return "", errors.New("unknown token")
 }
