@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/openapi"
 
 	"reconcel/bench/report"
 	"reconcel/internal/devcluster"
@@ -138,7 +139,30 @@ func onCluster(ctx context.Context, crds string, do func(*devcluster.Cluster) er
 	if err != nil {
 		return "", err
 	}
+	if err := published(ctx, client.Discovery().OpenAPIV3()); err != nil {
+		return "", err
+	}
 	return info.GitVersion, do(cluster)
+}
+
+// published waits until the API server has published the schema of Foo, which it does some time after
+// the CRD is established. A competitor that starts before would read it during the first step.
+func published(ctx context.Context, schemas openapi.Client) error {
+	const limit = time.Minute
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the schema of Foo is not published after %s", limit))
+	defer cancel()
+	for {
+		paths, err := schemas.Paths()
+		if err != nil {
+			return err
+		}
+		if paths["apis/samplecontroller.k8s.io/v1alpha1"] != nil {
+			return nil
+		}
+		if err := idle(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
 }
 
 // conditions says how figures were made: with these flags.
