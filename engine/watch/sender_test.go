@@ -143,10 +143,12 @@ func TestPatchesAreRepeatedWhenAsked(t *testing.T) {
 			}
 		}
 		for _, bad := range []string{"", "a/b", ".."} {
-			unsent := patch
-			unsent.Name = bad
-			if _, err := s.Send(t.Context(), w, unsent); err == nil {
-				t.Errorf("%s: a patch of %q is sent", name, bad)
+			p.requests, p.answer = 0, readTestdata(t, "deployment.json")
+			for _, unsent := range []Patch{{Name: bad, Namespace: "default"}, {Name: "a", Namespace: bad + "/"}} {
+				unsent.Kind, unsent.Type, unsent.Body = patch.Kind, patch.Type, patch.Body
+				if _, err := s.Send(t.Context(), w, unsent); err == nil || p.requests > 0 {
+					t.Errorf("%s: a patch of %q in %q is sent: %v", name, unsent.Name, unsent.Namespace, err)
+				}
 			}
 		}
 	}

@@ -27,16 +27,19 @@ var parameters = schema.GroupVersion{Version: "v1"}
 
 // request returns a request for the objects of a namespaced cache.
 func (l *listing) request(n *namespaced, o metav1.ListOptions) *rest.Request {
-	return on(l.Client.Get(), l.cache.kind, n.namespace).SpecificallyVersionedParams(&o, metav1.ParameterCodec, parameters)
+	return l.Client.Get().AbsPath(pathOf(l.cache.kind, n.namespace)...).SpecificallyVersionedParams(&o, metav1.ParameterCodec, parameters)
 }
 
-// on completes a request for objects of a kind; without a namespace, for those of all.
-func on(r *rest.Request, k discover.Kind, namespace string) *rest.Request {
+// pathOf returns the path of the objects of a kind; without a namespace, of those of all.
+func pathOf(k discover.Kind, namespace string) []string {
 	path := []string{"apis", k.GVR.Group, k.GVR.Version}
 	if k.GVR.Group == "" {
 		path = []string{"api", k.GVR.Version}
 	}
-	return r.AbsPath(path...).NamespaceIfScoped(namespace, namespace != "").Resource(k.GVR.Resource)
+	if namespace != "" {
+		path = append(path, "namespaces", namespace)
+	}
+	return append(path, k.GVR.Resource)
 }
 
 // list requests a list, and reads its objects one by one.
