@@ -9,9 +9,10 @@ import (
 )
 
 // A delayingQueue is a queue to which requests can be added later. A request has one delay:
-// the earliest counts. Each reconciliation asks for a delay, and most of them change
-// nothing, so such a call must be cheap: client-go's delaying queue wakes a goroutine and
-// makes a timer for each.
+// the earliest counts. Get ends the delay of a request, because its reconciliation asks for a new
+// one: the process does not wake to look again at what an event has shown since. Most
+// reconciliations ask for the same delay, so such a call must be cheap: client-go's delaying queue
+// wakes a goroutine and makes a timer for each.
 type delayingQueue struct {
 	workqueue.TypedInterface[Request]
 
@@ -25,7 +26,8 @@ type delayingQueue struct {
 type delay struct {
 	request Request
 	at      time.Time
-	index   int // in the heap
+	ended   bool // before its time; the next AddAfter begins it again
+	index   int  // in the heap
 }
 
 func newDelayingQueue(q workqueue.TypedInterface[Request]) *delayingQueue {
@@ -41,20 +43,35 @@ func (q *delayingQueue) AddAfter(r Request, after time.Duration) {
 	at := time.Now().Add(after)
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	var first *delay
+	if len(q.sorted) > 0 {
+		first = q.sorted[0]
+	}
 	switch d := q.of[r]; {
-	case q.ShuttingDown() || d != nil && !at.Before(d.at):
+	case q.ShuttingDown() || d != nil && !d.ended && !at.Before(d.at):
 		return
 	case d == nil:
 		d = &delay{request: r, at: at}
 		q.of[r] = d
 		heap.Push(&q.sorted, d)
 	default:
-		d.at = at
+		d.at, d.ended = at, false
 		heap.Fix(&q.sorted, d.index)
 	}
-	if q.sorted[0].request == r {
+	if now := q.sorted[0]; now != first || now.request == r {
 		q.wakeLocked()
 	}
+}
+
+// Get implements workqueue.TypedInterface.
+func (q *delayingQueue) Get() (r Request, shutdown bool) {
+	r, shutdown = q.TypedInterface.Get()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if d := q.of[r]; d != nil {
+		d.ended = true
+	}
+	return r, shutdown
 }
 
 // wakeLocked sets the timer to the end of the earliest delay.
@@ -74,7 +91,9 @@ func (q *delayingQueue) addDue() {
 	for now := time.Now(); len(q.sorted) > 0 && !q.sorted[0].at.After(now); {
 		d := heap.Pop(&q.sorted).(*delay)
 		delete(q.of, d.request)
-		q.Add(d.request)
+		if !d.ended {
+			q.Add(d.request)
+		}
 	}
 	if len(q.sorted) > 0 && !q.ShuttingDown() {
 		q.wakeLocked()

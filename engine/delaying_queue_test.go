@@ -45,12 +45,11 @@ func TestEarliestDelayCounts(t *testing.T) {
 		a, b, c := Request{Name: "a"}, Request{Name: "b"}, Request{Name: "c"}
 		q.AddAfter(a, 12*time.Hour)
 		q.AddAfter(b, 2*time.Second)
-		q.AddAfter(a, time.Second) // earlier: it counts
-		q.AddAfter(b, time.Hour)   // later: it does not
-		q.AddAfter(c, 3*time.Second)
+		q.AddAfter(a, time.Second)  // earlier: it counts
+		q.AddAfter(b, time.Hour)    // later: it does not
 		q.AddAfter(c, -time.Second) // at once
 		got := collect(t, q)
-		want := []added{{"c", 0}, {"a", time.Second}, {"b", 2 * time.Second}, {"c", 3 * time.Second}}
+		want := []added{{"c", 0}, {"a", time.Second}, {"b", 2 * time.Second}}
 		if !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
@@ -63,6 +62,28 @@ func TestRequestCanBeDelayedAgain(t *testing.T) {
 		q.AddAfter(Request{Name: "a"}, time.Second)
 		time.AfterFunc(time.Second+time.Millisecond, func() { q.AddAfter(Request{Name: "a"}, time.Minute) })
 		want := []added{{"a", time.Second}, {"a", time.Minute + time.Second + time.Millisecond}}
+		if got := collect(t, q); !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	})
+}
+
+// TestGetEndsDelay takes a request that is delayed, too. Only a delay that is asked for
+// afterwards adds it again.
+func TestGetEndsDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(newQueueMetrics(prometheus.NewRegistry()))
+		a, b := Request{Name: "a"}, Request{Name: "b"}
+		q.AddAfter(a, time.Second)
+		q.AddAfter(b, time.Second)
+		q.Add(a)
+		q.Add(b)
+		for range 2 {
+			r, _ := q.Get()
+			q.Done(r)
+		}
+		q.AddAfter(b, time.Minute)
+		want := []added{{"b", time.Minute}}
 		if got := collect(t, q); !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}

@@ -21,8 +21,9 @@ import (
 // drifted child, from the queue to the PATCH.
 const mostFiles = 15
 
-// theWrite sends the PATCH, and is not on the way to it.
-const theWrite = "watch/sender.go"
+// beside are files that are not on the way to the PATCH: one sends it, and one asks for the next
+// reconciliation after it.
+var beside = []string{"watch/sender.go", "delaying_queue.go"}
 
 // TestRepairTouchesFewFiles counts the files with statements that run more often with the
 // repair than without it.
@@ -58,7 +59,7 @@ func TestRepairTouchesFewFiles(t *testing.T) {
 	var files []string
 	for block, count := range with {
 		file, _, _ := strings.Cut(strings.TrimPrefix(block, "reconcel/engine/"), ":")
-		if count != without[block] && !strings.HasSuffix(block, " 0") && file != theWrite && !slices.Contains(files, file) {
+		if count != without[block] && !strings.HasSuffix(block, " 0") && !slices.Contains(beside, file) && !slices.Contains(files, file) {
 			files = append(files, file)
 		}
 	}

@@ -64,10 +64,12 @@ func (q *Queue) AddRateLimited(r engine.Request) { q.AddAfter(r, q.When(r)) }
 // Len implements workqueue.TypedInterface.
 func (q *Queue) Len() int { return len(q.ready) }
 
-// Get implements workqueue.TypedInterface.
+// Get implements workqueue.TypedInterface. It ends the delay of the request, as the queue of a
+// process does.
 func (q *Queue) Get() (engine.Request, bool) {
 	r := q.ready[0]
 	q.ready = q.ready[1:]
+	q.delayed = slices.DeleteFunc(q.delayed, func(d delayed) bool { return d.request == r })
 	return r, false
 }
 

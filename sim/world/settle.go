@@ -36,6 +36,7 @@ func (w *World) Advance(ctx context.Context, d time.Duration) error {
 // work does all that is due until a time.
 func (w *World) work(ctx context.Context, until time.Time) error {
 	before, began := len(w.cluster.Writes()), w.clock.Now()
+	tidy := -1 // the number of changes after which a cleanup changed nothing
 	for requests := 0; ; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -60,8 +61,15 @@ func (w *World) work(ctx context.Context, until time.Time) error {
 			}
 		default:
 			known := w.cluster.ChangeCount()
-			if moved, err := w.cleanUp(ctx); err != nil || !moved && w.cluster.ChangeCount() == known {
+			if known == tidy {
+				return nil
+			}
+			moved, err := w.cleanUp(ctx)
+			if err != nil {
 				return err
+			}
+			if !moved && w.cluster.ChangeCount() == known {
+				tidy = known // What it enqueued is still to do.
 			}
 		}
 	}
