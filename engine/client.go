@@ -168,8 +168,6 @@ func (w writer) explain(account *rules.Account, err error) error {
 
 // apply sends one body and remembers the response.
 func (p *pass) apply(ctx context.Context, k Kind, d *rules.Desired, w *written, body []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
 	id := d.Identity
 	writer := p.engine.writer(d.Child.Rule, p.req, k, id.Namespace)
 	began := p.engine.clock.Now()

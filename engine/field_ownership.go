@@ -45,6 +45,8 @@ func (p *pass) takeOwnership(ctx context.Context, k discover.Kind, d *rules.Desi
 // managedfields.ReleaseOrphanedFields. Otherwise a field would stay after the
 // rule stops rendering it.
 func (p *pass) releaseOrphanedFields(ctx context.Context, writer writer, name string) (*watch.Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
 	for { // ctx limits the number of attempts.
 		u, err := p.engine.resource(writer.kind, writer.namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"time"
@@ -78,7 +79,7 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 		u.SetUID(s.req.UID) // Prevents the apply from creating a deleted object again.
 	}
 	u.SetResourceVersion(s.self.GetResourceVersion())
-	body, err := u.MarshalJSON()
+	body, err := json.Marshal(u.Object)
 	if err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}

@@ -64,6 +64,12 @@ func (d *watchdog) RoundTrip(r *http.Request) (*http.Response, error) {
 	patience := listPatience
 	if watches {
 		patience = headersPatience
+	} else if end, limited := r.Context().Deadline(); limited && time.Until(end) < listPatience {
+		response, err := d.next.RoundTrip(r) // Nearly all requests: they need no timer of their own.
+		if errors.Is(r.Context().Err(), context.DeadlineExceeded) {
+			forgetIdle(d.next)
+		}
+		return response, err
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	s := &stream{next: d.next, cancel: cancel}
