@@ -33,6 +33,35 @@ func TestByKey(t *testing.T) {
 		s.check(t, "pods: pod-b exists", "pods: pod-a",
 			`status {"b":"10.0.0.1","keys":["b"],"maybe":"10.0.0.1","workers":[{"name":"b","ready":true},{"name":"a","ready":false}]}`)
 	})
+	t.Run("loops are in the order of the keys", func(t *testing.T) {
+		var workers list
+		observed, keys := cluster{}, `"a"`
+		for i := range 20 {
+			name := string(rune('a' + i*7%20))
+			workers = append(workers, object{"name": name})
+			observed["Pod pod-"+name] = exists(named("pod-" + name))
+			if i > 0 {
+				keys += `,"` + string(rune('a'+i)) + `"`
+			}
+		}
+		s := scene{rule: `
+  children:
+  - id: pods
+    onChange: keep
+    forEach: {w: self.spec.workers}
+    template: {apiVersion: v1, kind: Pod, metadata: {name: "pod-${w.name}"}}
+  status:
+    map: ${byKey(pods).map(k, k)}
+    list: ${byKey(pods).transformList(k, v, k)}
+    merged: ${merge(byKey(pods), {}).map(k, k)}
+`, self: object{"spec": object{"workers": workers}}, observed: observed}
+		for range 10 {
+			want := `{"list":[` + keys + `],"map":[` + keys + `],"merged":[` + keys + `]}`
+			if got := string(s.render(t).Status); got != want {
+				t.Fatalf("\n got %s\nwant %s", got, want)
+			}
+		}
+	})
 	t.Run("when excludes them", func(t *testing.T) {
 		s := scene{rule: keyRule, self: object{"spec": object{"workers": list{}, "on": false}}}
 		s.check(t, "pods: excluded", `status {"keys":[],"maybe":"-","workers":[]}`)

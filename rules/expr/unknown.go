@@ -100,7 +100,8 @@ func decorate(a *analyzer, env *environment, m *meter) interpreter.Interpretable
 			}
 		case interpreter.InterpretableCall:
 			if call, ok := a.idCalls[n.ID()]; ok {
-				return &idCallValue{n, call.function, call.function.Variable(call.id)}, nil
+				i = &idCallValue{n, call.function, call.function.Variable(call.id)}
+				break
 			}
 			guarded, err := env.guard(n, a.scope, m)
 			if err != nil {
