@@ -8,6 +8,7 @@ import (
 
 	"reconcel/cli/internal/exit"
 	"reconcel/engine/leader"
+	"reconcel/rules"
 )
 
 // leadership returns the options of leader election, or nil without --leader-elect.
@@ -17,6 +18,7 @@ func leadership(s *runFlags, log *slog.Logger) *leader.Options {
 	}
 	return &leader.Options{
 		Identity: hostname() + "_" + string(uuid.NewUUID()), // Unique and not guessable, so that no other process can hold the Lease under this identity.
+		Labels:   map[string]string{rules.LabelManagedBy: rules.ManagedBy},
 		Lost: func(err error) {
 			log.Error("leadership ended, exiting", "error", err)
 			os.Exit(exit.Failed)

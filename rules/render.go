@@ -207,7 +207,7 @@ func (r *run) matches() bool {
 	if rule.ForCluster() {
 		return BundleRule(r.in.Self) == rule.Name
 	}
-	if !rule.Follows(r.primary.namespace) {
+	if !rule.Follows(r.primary.namespace) || isInternal(rule.GVK.GroupKind(), r.in.Self) {
 		return false
 	}
 	if !rule.Selector.Empty() && !rule.Selector.Matches(LabelsOf(r.in.Self)) {

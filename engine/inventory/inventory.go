@@ -253,7 +253,7 @@ func (inv *Inventory) tryChange(ctx context.Context, edit func(*content) error) 
 		configMap = &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "v1", "kind": "ConfigMap",
 			"metadata": map[string]any{"name": Name(inv.options.Installation), "namespace": inv.options.Namespace,
-				"labels": map[string]any{managedByLabel: managedBy}},
+				"labels": map[string]any{rules.LabelManagedBy: rules.ManagedBy}},
 		}}
 	}
 	if changed, err := c.fill(configMap); err != nil || !changed {

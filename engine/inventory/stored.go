@@ -10,23 +10,18 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules"
 )
 
-const (
-	nameSuffix     = "-inventory"
-	managedByLabel = "app.kubernetes.io/managed-by"
-	managedBy      = "reconcel"
-
-	// Selector selects the ConfigMaps of all inventories in a cluster, and a few others;
-	// see Of.
-	Selector = managedByLabel + "=" + managedBy
-)
+// Selector selects the ConfigMaps of all inventories in a cluster, and a few others; see Of.
+const Selector = rules.LabelManagedBy + "=" + rules.ManagedBy
 
 // Resource is the resource of an inventory.
 var Resource = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
 // Name returns the name of the ConfigMap that is the inventory of an installation.
-func Name(installation string) string { return installation + nameSuffix }
+func Name(installation string) string { return installation + rules.InventorySuffix }
 
 // A Stored is the inventory of an installation as it was read from the cluster.
 type Stored struct {
@@ -38,7 +33,7 @@ type Stored struct {
 
 // Of returns the inventory in a ConfigMap, and false if it is another ConfigMap.
 func Of(configMap *unstructured.Unstructured) (Stored, bool) {
-	installation, ok := strings.CutSuffix(configMap.GetName(), nameSuffix)
+	installation, ok := strings.CutSuffix(configMap.GetName(), rules.InventorySuffix)
 	data, _, _ := unstructured.NestedStringMap(configMap.Object, "data")
 	revisions, _, _ := unstructured.NestedStringMap(configMap.Object, "binaryData")
 	return Stored{configMap.GetNamespace(), installation, data, revisions, configMap.GetAnnotations()}, ok

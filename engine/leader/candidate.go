@@ -18,7 +18,8 @@ import (
 
 // Options say who stands for the Lease.
 type Options struct {
-	Identity string // of this process among the others
+	Identity string            // of this process among the others
+	Labels   map[string]string // of the Lease
 	// Lost is called once when this process must not write any more, unless Run's
 	// context ended. It must end the process at once.
 	Lost func(error)
@@ -70,6 +71,7 @@ func NewCandidate(config *rest.Config, name types.NamespacedName, work Work, log
 		LeaseMeta:  metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name},
 		Client:     client,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: options.Identity},
+		Labels:     options.Labels,
 	}
 	c.lock = lease{lock, c.term, work, &leaseTrouble{log: log}, &holderLog{log: log, lease: name.String(), identity: options.Identity}}
 	c.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{

@@ -1,0 +1,36 @@
+package rules
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// LabelManagedBy says which program manages an object. On objects that reconcel keeps for itself,
+// it is ManagedBy.
+const (
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+	ManagedBy      = "reconcel"
+)
+
+// InventorySuffix ends the name of the ConfigMap that is the inventory of an installation.
+const InventorySuffix = "-inventory"
+
+// isInternal reports whether reconcel keeps an object for itself: the inventory or the Lease of an
+// installation, or the ConfigMap of a bundle. No rule selects it: each reconciliation of it could
+// change it. A child of a rule is none, whatever labels its template has.
+func isInternal(gk schema.GroupKind, object map[string]any) bool {
+	labels := LabelsOf(object)
+	if labels.Has(LabelRule) {
+		return false
+	}
+	switch gk {
+	case BundleObject.GroupKind():
+		name, _ := mapAt(object, "metadata")["name"].(string)
+		managed := labels.Get(LabelManagedBy) == ManagedBy && strings.HasSuffix(name, InventorySuffix)
+		return managed || labels.Has(LabelBundle)
+	case schema.GroupKind{Group: "coordination.k8s.io", Kind: "Lease"}:
+		return labels.Get(LabelManagedBy) == ManagedBy
+	}
+	return false
+}
