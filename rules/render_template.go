@@ -194,7 +194,8 @@ func (r *run) appendIdentity(o *op) {
 }
 
 // appendMarks appends labels or annotations that are one expression, together with
-// reconcel's own.
+// reconcel's own. Those of another object are left out: they say of which rule that object is a
+// child, or that it is paused.
 func (r *run) appendMarks(o *op) result {
 	v, err := r.valueOf(o)
 	if err != nil {
@@ -212,9 +213,7 @@ func (r *run) appendMarks(o *op) result {
 		wrong := eachEntry(m, func(name string, value ref.Val) string {
 			text, ok := value.(types.String)
 			switch {
-			case syntax.IsOwn(name):
-				return quoteJSON(name) + " cannot be set: " + reserved + " is reserved for reconcel"
-			case value == nil || value == types.NullValue:
+			case syntax.IsOwn(name) || value == nil || value == types.NullValue:
 			case !ok:
 				return "the value of " + quoteJSON(name) + " must be text, got " + expr.TypeOfValue(value)
 			default:

@@ -223,10 +223,10 @@ func TestMetadata(t *testing.T) {
 			`rules.yaml:14:42: rule "r": child "c": metadata.labels.a: must be text, got int`},
 		{"labels with a number", "", `{name: x, labels: "${self.spec.mixed}"}`, primary(),
 			`rules.yaml:14:38: rule "r": child "c": metadata.labels: the value of "n" must be text, got int`},
-		{"labels that are ours", "", `{name: x, labels: "${{'reconcel.dev/rule': 'y'}}"}`, primary(),
-			`rules.yaml:14:38: rule "r": child "c": metadata.labels: "reconcel.dev/rule" cannot be set: reconcel.dev/ is reserved for reconcel`},
-		{"annotations that are ours", "", `{name: x, annotations: "${{'reconcel.dev/applied': 'y'}}"}`, primary(),
-			`rules.yaml:14:43: rule "r": child "c": metadata.annotations: "reconcel.dev/applied" cannot be set: reconcel.dev/ is reserved for reconcel`},
+		{"labels of reconcel are left out", "", `{name: x, labels: "${{'reconcel.dev/rule': 'y'}}"}`, primary(),
+			`{"labels":{"reconcel.dev/child":"c","reconcel.dev/rule":"r"},"name":"x","namespace":"ns","ownerReferences":[{"apiVersion":"example.com/v1","blockOwnerDeletion":true,"controller":true,"kind":"Primary","name":"p","uid":"u1"}],"annotations":{}}`},
+		{"annotations of reconcel are left out", "", `{name: x, annotations: "${{'reconcel.dev/applied': 'y'}}"}`, primary(),
+			`{"labels":{"reconcel.dev/child":"c","reconcel.dev/rule":"r"},"name":"x","namespace":"ns","ownerReferences":[{"apiVersion":"example.com/v1","blockOwnerDeletion":true,"controller":true,"kind":"Primary","name":"p","uid":"u1"}],"annotations":{}}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := renderMetadata(t, tc.child, tc.metadata, tc.self); got != tc.want {
