@@ -27,6 +27,7 @@ const (
 	whyTakenOver  = "taken over from another installation"
 	whyUnrendered = "no longer rendered"
 	whyEnded      = "resource deleted"
+	whyOrphaned   = "resource deleted with --cascade=orphan"
 	whyShared     = "others share it"
 	whyDeselected = "resource no longer matches"
 )

@@ -20,7 +20,7 @@ func (p *pass) end(ctx context.Context, r *rules.RuleResult) outcome {
 		return outcome{} // The garbage collector deletes its children by their owner references.
 	}
 	// The second check is for a kind that the cache has lost during the teardown.
-	for _, step := range []func(context.Context, *rules.RuleResult) outcome{p.awaitKinds, p.finalize, p.tearDown, p.awaitKinds, p.releasePrimary} {
+	for _, step := range []func(context.Context, *rules.RuleResult) outcome{p.awaitKinds, p.finalize, p.disown, p.tearDown, p.awaitKinds, p.releasePrimary} {
 		if o := step(ctx, r); o.state != ready {
 			return o
 		}

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,6 +29,8 @@ type memory struct {
 	self         *watch.Object            // the response to our last write of the primary, until the cache catches up
 	patches      map[string]*writtenPatch // by manager
 	deselectedAt map[string]time.Time     // when a rule was first seen to deselect the primary, by rule name
+
+	orphaning atomic.Bool // the primary is deleted without its children; set when an event shows it
 
 	seen       sight
 	reconciled bool   // reconciled at least once since the start

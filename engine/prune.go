@@ -33,7 +33,7 @@ func (p *pass) prune(ctx context.Context, r *rules.RuleResult, failed []*rules.C
 				continue
 			}
 		}
-		all = append(all, remaining{kind: k, object: o})
+		all = append(all, remaining{k, o, pruneStageOf(r.Rule, o.Child())})
 	}
 	total := p.pruneDue(ctx, r.Rule, all)
 	total.kept = kept
@@ -66,7 +66,7 @@ func (p *pass) pruneDue(ctx context.Context, rule *rules.Rule, all []remaining) 
 	}
 	var names []string
 	for _, c := range now {
-		if indexOf(c.object) >= 0 {
+		if rule.Ordered || indexOf(c.object) >= 0 {
 			names = append(names, subjectOf(c.kind, c.object))
 		}
 	}

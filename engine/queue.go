@@ -80,6 +80,7 @@ func (e *Engine) route(pl *plan) *plan {
 // a namespace that no rule selects, and no rule ever wrote for it.
 func (e *Engine) enqueueChanged(kind schema.GroupKind, o *watch.Object) {
 	req := requestFor(kind, o)
+	e.noteOrphaning(req, o)
 	if pl := e.plan.Load(); pl != nil {
 		pk := pl.primaries[req.Kind]
 		if pk != nil && !pk.follows(req.Namespace) && !pk.hasFinalizer(o) && !pk.patched(o) && !e.memories.has(req) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,11 +25,15 @@ func indexOf(o *watch.Object) int {
 }
 
 // due splits objects into those whose deletion waits for no other one, and the rest. An object
-// that is being deleted is due until it is gone.
+// that is being deleted is due until it is gone. A stage is due when those before it are gone.
 func due(all []remaining) (now, later []remaining) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	first := slices.MinFunc(all, func(a, b remaining) int { return cmp.Compare(a.stage, b.stage) }).stage
 	last := map[string]int{} // index of an object in all, by child
 	for i, c := range all {
-		if indexOf(c.object) < 0 {
+		if indexOf(c.object) < 0 || c.stage != first {
 			continue
 		}
 		if j, found := last[c.object.Child()]; !found || comesLater(c, all[j]) {
@@ -36,7 +41,7 @@ func due(all []remaining) (now, later []remaining) {
 		}
 	}
 	for i, c := range all {
-		if indexOf(c.object) < 0 || last[c.object.Child()] == i {
+		if c.stage == first && (indexOf(c.object) < 0 || last[c.object.Child()] == i) {
 			now = append(now, c)
 		} else {
 			later = append(later, c)

@@ -40,7 +40,7 @@ func (p *pass) tearDown(ctx context.Context, r *rules.RuleResult) outcome {
 	})
 	at, total := position{rule: r.Rule.Name}, outcome{}
 	var names []string
-	now, _ := due(firstStage(all))
+	now, _ := due(all)
 	for _, c := range now {
 		subject := subjectOf(c.kind, c.object)
 		if err := p.deleteInStage(ctx, r.Rule, c); err != nil {
@@ -54,14 +54,6 @@ func (p *pass) tearDown(ctx context.Context, r *rules.RuleResult) outcome {
 		return p.tearDown(ctx, r) // Others share the objects: nothing to wait for.
 	}
 	return worse(at.says(waiting, reasonDeleting, "waits for the deletion of %s", joinFirst(names)), total).after(terminatingWait)
-}
-
-// firstStage returns the objects of the first stage of those that are sorted by stage.
-func firstStage(all []remaining) []remaining {
-	if end := slices.IndexFunc(all, func(c remaining) bool { return c.stage != all[0].stage }); end > 0 {
-		return all[:end]
-	}
-	return all
 }
 
 // deleteInStage requests the deletion of one object.
@@ -95,7 +87,7 @@ func (p *pass) hasLeft(c remaining) bool {
 func (p *pass) remains(rule *rules.Rule) (all []remaining) {
 	seen := map[types.UID]bool{}
 	for k, o := range p.madeBy(rule) {
-		if seen[o.GetUID()] || outlivesPrimary(rule, o) || p.renderedByAnother(rule, o.Identity(k.GVK)) {
+		if seen[o.GetUID()] || outlivesPrimary(rule, o) || p.orphaning() && !isEntry(rule, o.Child()) || p.renderedByAnother(rule, o.Identity(k.GVK)) {
 			continue
 		}
 		seen[o.GetUID()] = true
@@ -112,7 +104,7 @@ func (p *pass) remainsUnlabelled(ctx context.Context, r *rules.RuleResult) (all 
 		c := &r.Children[i]
 		for j := range c.Objects {
 			d := &c.Objects[j]
-			if d.Identity.Name == "" || c.Child.OnDelete == rules.Orphan || p.renderedByAnother(r.Rule, d.Identity) {
+			if d.Identity.Name == "" || c.Child.OnDelete == rules.Orphan || p.orphaning() && c.Child.Timeout == 0 || p.renderedByAnother(r.Rule, d.Identity) {
 				continue
 			}
 			k, err := p.writableKind(d)
@@ -155,12 +147,25 @@ func (p *pass) renderedByAnother(rule *rules.Rule, id rules.Identity) bool {
 func stageOf(rule *rules.Rule, child string) int {
 	i := slices.IndexFunc(rule.Children, func(c *rules.Child) bool { return c.ID == child })
 	switch {
-	case i >= 0 && rule.Children[i].Timeout > 0:
+	case isEntry(rule, child):
 		return len(rule.Children) + 1
 	case i < 0 || !rule.Ordered:
 		return 0
 	}
 	return len(rule.Children) - i
+}
+
+// pruneStageOf is stageOf for objects that are deleted while the primary stays.
+func pruneStageOf(rule *rules.Rule, child string) int {
+	if !rule.Ordered {
+		return 0
+	}
+	return stageOf(rule, child)
+}
+
+// isEntry reports whether a child is an entry of finalize.
+func isEntry(rule *rules.Rule, child string) bool {
+	return slices.ContainsFunc(rule.Children, func(c *rules.Child) bool { return c.ID == child && c.Timeout > 0 })
 }
 
 // outlivesPrimary reports whether an object stays when its primary is deleted.

@@ -189,11 +189,19 @@ func (p *player) left(ctx context.Context) ([]string, error) {
 	var left []string
 	for _, u := range all {
 		_, made := makers[u.GetLabels()[rules.LabelRule]]
-		if made && !ofInitialNamespace(u) && u.GetAnnotations()[rules.AnnotationOrphan] != "true" || primaries[u.GroupVersionKind().GroupKind()] {
+		if made && !ofInitialNamespace(u) && !isOrphan(u) || primaries[u.GroupVersionKind().GroupKind()] {
 			left = append(left, titleOf(u)+beingDeleted(u))
 		}
 	}
 	return left, nil
+}
+
+// isOrphan reports whether a child stays when its primary is deleted: its rule says so, or a deletion
+// with --cascade=orphan has removed its owner.
+func isOrphan(u *unstructured.Unstructured) bool {
+	annotations := u.GetAnnotations()
+	owned := len(u.GetOwnerReferences()) > 0 || annotations[rules.AnnotationOwner] != "" || len(rules.SharesOf(u.Object)) > 0
+	return annotations[rules.AnnotationOrphan] == "true" || !owned
 }
 
 // ofInitialNamespace reports whether the primary of a child is a namespace that every
