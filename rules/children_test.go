@@ -282,8 +282,7 @@ func TestGates(t *testing.T) {
 		{
 			name: "nor is one that is being deleted", rule: readers, spec: object{"on": true},
 			cluster: cluster{"Database db": exists(object{"metadata": object{"name": "db", "deletionTimestamp": "2024"}, "status": object{"ready": true}})},
-			want: []string{"db rendered; progressing: being deleted",
-				`web rendered waits for db "db" to be ready: being deleted; progressing: not created yet`},
+			want:    []string{"db rendered; progressing: being deleted", "web waiting waits for db (being deleted)"},
 		},
 	} {
 		t.Run(s.name, s.run)

@@ -22,7 +22,7 @@ func (r *run) assessReadiness(d *Desired) {
 		d.Reason = cannotRender
 	case live == nil:
 		d.Reason = "not created yet"
-	case d.Live.Deleted || isBeingDeleted(live):
+	case d.Live.leaves():
 		d.Reason = "being deleted"
 	case !d.carriesRendering():
 		d.Reason = "not updated yet"
@@ -88,6 +88,9 @@ func (r *run) askReady(d *Desired) (kstatus.Readiness, string) {
 	}
 	return kstatus.Progressing, "readyWhen is false"
 }
+
+// leaves reports whether the object is being deleted.
+func (l Live) leaves() bool { return l.Deleted || isBeingDeleted(l.Object) }
 
 func isBeingDeleted(object map[string]any) bool {
 	_, ok := mapAt(object, "metadata")["deletionTimestamp"]

@@ -162,7 +162,8 @@ func (r *run) letValue(i int) any {
 }
 
 // childValue returns the live child, or an unknown if it does not exist. For a
-// collection, it returns a list.
+// collection, it returns a list. A child that is being deleted is unknown to the others, which would
+// be made from an object that soon has another UID, unless all of them are deleted.
 func (r *run) childValue(i int) any {
 	c := &r.result.Children[i]
 	r.prepareChild(c)
@@ -172,10 +173,13 @@ func (r *run) childValue(i int) any {
 	if c.State == Excluded {
 		return c.Child.gone
 	}
-	if len(c.Objects) > 0 && c.Objects[0].State != Excluded && c.Objects[0].Live.Object != nil {
-		return c.Objects[0].Live.Object
+	if len(c.Objects) == 0 || c.Objects[0].State == Excluded || c.Objects[0].Live.Object == nil {
+		return c.Child.gone
 	}
-	return c.Child.gone
+	if live := &c.Objects[0].Live; live.leaves() && !r.result.Teardown {
+		return expr.NewIncomplete(c.Child.ID + " (being deleted)")
+	}
+	return c.Objects[0].Live.Object
 }
 
 // resize returns s with n elements. It reuses the memory of s if they fit.
