@@ -46,6 +46,7 @@ type Work interface {
 type Candidate struct {
 	elector *leaderelection.LeaderElector
 	lock    lease
+	look    resourcelock.Interface // reads the Lease beside the elector, which a lock cannot serve at the same time
 	term    *term
 	work    Work
 	elected chan struct{}
@@ -67,13 +68,15 @@ func NewCandidate(config *rest.Config, name types.NamespacedName, work Work, log
 		work:    work,
 		elected: make(chan struct{}),
 	}
-	lock := &resourcelock.LeaseLock{
+	lock := resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name},
 		Client:     client,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: options.Identity},
 		Labels:     options.Labels,
 	}
-	c.lock = lease{lock, c.term, work, &leaseTrouble{log: log}, &holderLog{log: log, lease: name.String(), identity: options.Identity}}
+	another := lock
+	c.look = &another
+	c.lock = lease{&lock, c.term, work, &leaseTrouble{log: log}, &holderLog{log: log, lease: name.String(), identity: options.Identity}}
 	c.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: c.lock, Name: name.Name, ReleaseOnCancel: true,
 		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
@@ -95,9 +98,12 @@ func (c *Candidate) Elected() <-chan struct{} { return c.elected }
 // Trouble returns why this process cannot lead, or nil.
 func (c *Candidate) Trouble() error { return c.lock.trouble.standing() }
 
-// LogHolder reads the Lease once and logs who holds it, before the process stands.
+// LogHolder reads the Lease once and logs who holds it, before the process stands or while it
+// begins to.
 func (c *Candidate) LogHolder(ctx context.Context) {
-	_, _, _ = c.lock.Get(ctx) // An error shows again when the process stands.
+	if record, _, err := c.look.Get(ctx); err == nil { // An error shows again when the process stands.
+		c.lock.holder.note(record)
+	}
 }
 
 // Stand stands for the Lease until resign is called, which releases it. It outlasts
