@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"time"
@@ -79,7 +78,7 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 		u.SetUID(s.req.UID) // Prevents the apply from creating a deleted object again.
 	}
 	u.SetResourceVersion(s.self.GetResourceVersion())
-	body, err := json.Marshal(u.Object)
+	body, err := u.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
