@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/openapi"
 
@@ -148,21 +149,14 @@ func onCluster(ctx context.Context, crds string, do func(*devcluster.Cluster) er
 // published waits until the API server has published the schema of Foo, which it does some time after
 // the CRD is established. A competitor that starts before would read it during the first step.
 func published(ctx context.Context, schemas openapi.Client) error {
-	const limit = time.Minute
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the schema of Foo is not published after %s", limit))
-	defer cancel()
-	for {
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		paths, err := schemas.Paths()
-		if err != nil {
-			return err
-		}
-		if paths["apis/samplecontroller.k8s.io/v1alpha1"] != nil {
-			return nil
-		}
-		if err := idle(ctx, 100*time.Millisecond); err != nil {
-			return err
-		}
+		return paths["apis/samplecontroller.k8s.io/v1alpha1"] != nil, err
+	})
+	if err != nil {
+		return fmt.Errorf("wait for the schema of Foo: %w", err)
 	}
+	return nil
 }
 
 // conditions says how figures were made: with these flags.

@@ -46,7 +46,7 @@ func (p *pass) disown(ctx context.Context, r *rules.RuleResult) outcome {
 	return total
 }
 
-// disownObject removes the annotations by which an object belongs to a primary.
+// disownObject removes the annotations that name a primary as the owner of an object.
 func (e *Engine) disownObject(ctx context.Context, rule *rules.Rule, owner Request, k Kind, o *watch.Object) error {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": o.GetUID(), "annotations": map[string]any{rules.AnnotationOwner: nil, rules.ShareKey(owner.UID): nil},

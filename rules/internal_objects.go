@@ -17,8 +17,8 @@ const (
 const InventorySuffix = "-inventory"
 
 // isInternal reports whether reconcel keeps an object for itself: the inventory or the Lease of an
-// installation, or the ConfigMap of a bundle. No rule selects it: each reconciliation of it could
-// change it. A child of a rule is none, whatever labels its template has.
+// installation, or the ConfigMap of a bundle. No rule selects it, because each reconciliation could
+// change it. The child of a rule is not internal, even if its template has the same labels.
 func isInternal(gk schema.GroupKind, object map[string]any) bool {
 	labels := LabelsOf(object)
 	if labels.Has(LabelRule) {

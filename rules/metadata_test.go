@@ -43,6 +43,8 @@ func TestMetadataOfOneExpression(t *testing.T) {
 		{"an invalid name", `'${{"name": self.spec.bad}}'`, `rule "r": child "c": metadata.name: the name may contain only lower-case letters, digits, - and ., with a letter or digit at both ends`},
 		{"a number as the name", `'${{"name": self.spec.number}}'`, `rule "r": child "c": metadata.name: must be text, got int`},
 		{"a label that is not text", `'${{"name": "web", "labels": {"a": self.spec.number}}}'`, `rule "r": child "c": metadata.labels: the value of "a" must be text, got int`},
+		{"reconcel's own annotation is left out", `'${{"name": "web", "annotations": {"reconcel.dev/" + "x": "a"}}}'`,
+			`"labels":{"reconcel.dev/child":"c","reconcel.dev/rule":"r"},"name":"web","namespace":"ns",~"annotations":{`},
 		{"a computed namespace", `'${merge(self.spec.meta, {"name": "web"})}'`,
 			`rule "r": child "c": metadata: namespace must be written out in the last map of the expression, beside the name`},
 		{"a field that only the API server sets", `'${merge(self.spec.set, {"name": "web"})}'`, `rule "r": child "c": metadata: uid cannot be set: the API server sets it`},

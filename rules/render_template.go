@@ -194,8 +194,8 @@ func (r *run) appendIdentity(o *op) {
 }
 
 // appendMarks appends labels or annotations that are one expression, together with
-// reconcel's own. Those of another object are left out: they say of which rule that object is a
-// child, or that it is paused.
+// reconcel's own. It leaves out keys of reconcel in the expression: they describe the object
+// that they were copied from, such as its rule or its pause.
 func (r *run) appendMarks(o *op) result {
 	v, err := r.valueOf(o)
 	if err != nil {

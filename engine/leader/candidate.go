@@ -46,7 +46,7 @@ type Work interface {
 type Candidate struct {
 	elector *leaderelection.LeaderElector
 	lock    lease
-	look    resourcelock.Interface // reads the Lease beside the elector, which a lock cannot serve at the same time
+	look    resourcelock.Interface // for LogHolder: a lock is not safe for concurrent use
 	term    *term
 	work    Work
 	elected chan struct{}

@@ -100,6 +100,7 @@ func finish(body io.ReadCloser) {
 	_ = body.Close()
 }
 
+// answerReaders read answers, whose objects come one by one.
 var answerReaders = sync.Pool{New: func() any { return newObjectReader(nil, schema.GroupVersionKind{}, nil) }}
 
 func (p Patch) subresources() []string {
