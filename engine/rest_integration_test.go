@@ -40,8 +40,11 @@ func TestRejectedBodyIsNotSentAgain(t *testing.T) {
 		w.Patch(widgets, "one", fmt.Sprintf(`{"metadata":{"labels":{"nudge":"%d"}}}`, i))
 	}
 	w.settles()
-	if n := w.applies(since, "services"); n != 1 {
-		t.Errorf("it was sent %d times", n)
+	// A rejected body may be sent again after three quarters of the retry interval,
+	// which pass on a busy machine.
+	most := 1 + int(time.Since(since)/(20*time.Second))
+	if n := w.applies(since, "services"); n < 1 || n > most {
+		t.Errorf("it was sent %d times in %v, want 1 to %d", n, time.Since(since), most)
 	}
 }
 
