@@ -11,9 +11,14 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/openapi"
+	"k8s.io/client-go/rest"
 
 	"reconcel/bench/report"
 	"reconcel/internal/devcluster"
@@ -140,23 +145,50 @@ func onCluster(ctx context.Context, crds string, do func(*devcluster.Cluster) er
 	if err != nil {
 		return "", err
 	}
-	if err := published(ctx, client.Discovery().OpenAPIV3()); err != nil {
+	if err := published(ctx, cluster.Config(), client.Discovery().OpenAPIV3()); err != nil {
 		return "", err
 	}
 	return info.GitVersion, do(cluster)
 }
 
-// published waits until the API server has published the schema of Foo, which it does some time after
-// the CRD is established. A competitor that starts before would read it during the first step.
-func published(ctx context.Context, schemas openapi.Client) error {
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+// published waits until the API server has published the schemas of all custom kinds, which it does some
+// time after their CRDs are established. A competitor that starts before would read them during the first
+// step.
+func published(ctx context.Context, config *rest.Config, schemas openapi.Client) error {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	crds, err := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list the CRDs: %w", err)
+	}
+	missing := ""
+	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		paths, err := schemas.Paths()
-		return paths["apis/samplecontroller.k8s.io/v1alpha1"] != nil, err
+		missing = unpublished(crds.Items, paths)
+		return missing == "", err
 	})
 	if err != nil {
-		return fmt.Errorf("wait for the schema of Foo: %w", err)
+		return fmt.Errorf("wait for the schema of %s: %w", missing, err)
 	}
 	return nil
+}
+
+// unpublished returns the group and version of a CRD that has no schema among the paths, or "".
+func unpublished(crds []unstructured.Unstructured, paths map[string]openapi.GroupVersion) string {
+	for _, crd := range crds {
+		group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+		versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+		for _, v := range versions {
+			version, _ := v.(map[string]any)
+			name := fmt.Sprintf("%s/%v", group, version["name"])
+			if version["served"] == true && paths["apis/"+name] == nil {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // conditions says how figures were made: with these flags.
