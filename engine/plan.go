@@ -159,18 +159,27 @@ func (pk *primaryKind) cacheOf(gvk schema.GroupVersionKind) *watch.Cache {
 	return nil
 }
 
-// hasChildren reports whether the caches have any child that a rule made for a primary.
-func (pk *primaryKind) hasChildren(req Request) bool {
+// hasChild reports whether the caches have such a child that a rule made for a primary.
+func (pk *primaryKind) hasChild(req Request, is func(*watch.Object) bool) bool {
 	for gvk := range pk.children {
 		if c := pk.cacheOf(gvk); c != nil {
 			for o := range c.OwnedBy(req) {
-				if pk.made(o) {
+				if pk.made(o) && is(o) {
 					return true
 				}
 			}
 		}
 	}
 	return false
+}
+
+func anyChild(*watch.Object) bool { return true }
+
+// isUncontrolled reports whether the garbage collector leaves an object alone when its
+// primary is deleted.
+func isUncontrolled(o *watch.Object) bool {
+	_, controlled := o.Controller()
+	return !controlled
 }
 
 func (pk *primaryKind) uses(w *watch.Watch) bool {

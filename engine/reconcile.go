@@ -69,9 +69,10 @@ func (e *Engine) begin(ctx context.Context, pl *plan, req Request) (*pass, error
 
 var renderings = sync.Pool{New: func() any { return new(rules.Rendering) }}
 
-// find returns the primary, or nil when it is gone. A primary that has children
-// but is not in the cache was deleted or no longer matches the watch's selector,
-// or the cache lags behind. Only a live read can tell.
+// find returns the primary, or nil when it is gone. A primary that is not in the cache
+// was deleted or no longer matches the watch's selector, or the cache lags behind. Only
+// a live read can tell. It is omitted if nothing follows from it: the garbage collector
+// deletes the objects with an owner reference.
 func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *watch.Cache, cached *watch.Object, req Request) (*watch.Object, error) {
 	if primary.ForCluster() {
 		return e.findBundle(ctx, primary, cache, cached, req)
@@ -79,7 +80,7 @@ func (e *Engine) find(ctx context.Context, primary *primaryKind, cache *watch.Ca
 	if cached != nil && cached.GetUID() == req.UID {
 		return cached, nil
 	}
-	if !primary.hasChildren(req) && !primary.orphanedObjects.has(req) && primary.watch.Selector == "" {
+	if primary.watch.Selector == "" && !primary.orphanedObjects.has(req) && !primary.hasChild(req, isUncontrolled) {
 		e.memories.forget(req)
 		return nil, nil
 	}
@@ -238,7 +239,7 @@ func (p *pass) manages(r *rules.RuleResult) bool {
 // cache, because the watch will not report its deletion.
 func (p *pass) dismiss(total outcome) {
 	shown, _ := p.cache.Get(p.req.Namespace, p.req.Name)
-	if total.err == nil && total.retry == 0 && (shown == nil || shown.GetUID() != p.req.UID) && !p.primary.hasChildren(p.req) {
+	if total.err == nil && total.retry == 0 && (shown == nil || shown.GetUID() != p.req.UID) && !p.primary.hasChild(p.req, anyChild) {
 		p.engine.memories.forget(p.req)
 	}
 }
