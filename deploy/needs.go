@@ -106,6 +106,9 @@ func (n *needs) primary(p *rules.Primary) {
 	if why, some := say("carries a finalizer of", func(r *rules.Rule) bool { return needsFinalizer(r, k) }); some {
 		n.permissions.need(at, toPatch, why)
 	}
+	if why, some := say("remembers what is done by", (*rules.Rule).Remembers); some {
+		n.permissions.need(at, toPatch, why)
+	}
 	n.written(p, at, toPatch, k.GVK.Kind+": is patched by", (*rules.Rule).Patches)
 	if why, some := say("carries the annotation "+rules.AnnotationStatus+" of", func(r *rules.Rule) bool { return r.Annotates }); some && !n.hasConditions(k) {
 		n.permissions.need(at, toPatch, why)

@@ -128,10 +128,14 @@ func (p *pass) ensureExisting(ctx context.Context, k Kind, d *rules.Desired, w *
 
 // known returns the facts that decide needs about an object.
 func (p *pass) known(d *rules.Desired, w *written, live *watch.Object) known {
+	var done *rules.Done
+	if len(p.done) > 0 {
+		done = p.doneFor(d.Identity)
+	}
 	return known{
 		primary: p.req, since: p.self.GetCreationTimestamp(), ending: p.self.Terminating(), rules: p.primary.Rules, written: w,
-		deleted: live != nil && p.memory.hasDeleted(live.GetUID()),
-		renew:   p.reapply && p.reapplies(d, live) || live != nil && p.verdict.inherits(live) || d.Child.Generates() && p.isDue(d, live),
+		deleted: live != nil && p.memory.hasDeleted(live.GetUID()), done: done, again: done != nil && p.asksAgain(done), retry: done != nil && p.retries(done),
+		renew: p.reapply && p.reapplies(d, live) || live != nil && p.verdict.inherits(live) || d.Child.Generates() && p.isDue(d, live),
 	}
 }
 
@@ -155,6 +159,9 @@ func (p *pass) take(ctx context.Context, k Kind, d *rules.Desired, w *written, l
 	case next.action == Adopted:
 		return p.adopt(ctx, k, d, w, live)
 	case next.action == Unchanged:
+		if fields := p.lateFields(d, live); len(fields) > 0 {
+			return next, p.setLate(ctx, k, d, w, live, fields)
+		}
 		return next, p.contested(d, w)
 	case next.waits == forName:
 		return p.foreign(d, live, w)

@@ -19,6 +19,21 @@ import (
 // inventoryInterval is how often unused kinds are removed from the inventory.
 const inventoryInterval = 5 * time.Second
 
+// restoreInterval is how often reconcel looks whether its inventory is still there.
+const restoreInterval = 30 * time.Second
+
+// restoreInventory creates the inventory again if somebody has deleted it.
+func (e *Engine) restoreInventory(ctx context.Context) {
+	restored, err := e.inventory.Restore(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		e.log.Warn("inventory not checked, will retry", "error", err)
+	case restored:
+		e.log.Warn("inventory restored, somebody has deleted it", "object", "ConfigMap/"+e.options.Namespace+"/"+inventory.Name(e.options.Name))
+	}
+}
+
 // startCleanup starts the background tasks of a plan. They stop when ctx ends or
 // another plan replaces this one. Watches do not show everything that rules left
 // behind: a rule may no longer be loaded, or a primary may have lost the labels of
@@ -51,6 +66,12 @@ func (e *Engine) startCleanup(ctx context.Context, pl *plan) {
 		// reconciliation with the previous rules created.
 		_ = wait.PollUntilContextCancel(ctx, inventoryInterval, false, func(ctx context.Context) (bool, error) {
 			e.removeUnusedKinds(ctx, pl)
+			return false, nil
+		})
+	})
+	do(func() {
+		_ = wait.PollUntilContextCancel(ctx, restoreInterval, false, func(ctx context.Context) (bool, error) {
+			e.restoreInventory(ctx)
 			return false, nil
 		})
 	})

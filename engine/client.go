@@ -86,9 +86,9 @@ func (w writer) apply(ctx context.Context, as *watch.Watch, verb, name string, b
 	return o, w.explain(account, err)
 }
 
-// annotate changes annotations of an object by a merge patch. It returns the answer as the
-// watch caches it, and nil without a watch.
-func (w writer) annotate(ctx context.Context, as *watch.Watch, name string, body []byte) (*watch.Object, error) {
+// merge changes an object by a merge patch. It returns the answer as the watch caches it, and
+// nil without a watch.
+func (w writer) merge(ctx context.Context, as *watch.Watch, name string, body []byte) (*watch.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	ctx, account, err := w.as(ctx)

@@ -30,7 +30,7 @@ func (p *pass) ensureCollection(ctx context.Context, rule *rules.Rule, c *rules.
 			t.add(o)
 			continue
 		}
-		if len(d.Waits) == 0 && p.live(d.Identity) == nil {
+		if len(d.Waits) == 0 && d.Live.Done == nil && p.live(d.Identity) == nil {
 			missing = append(missing, d)
 			continue
 		}
@@ -58,7 +58,7 @@ func (t *collection) note(d *rules.Desired, became step, err error) {
 		return
 	}
 	o := t.pass.became(t.rule, d, became, err)
-	if (became.waits == forDeletion || became.waits == forOwnDeletion) && d.Child.OnChange == rules.Replace {
+	if (became.waits == forDeletion || became.waits == forOwnDeletion) && d.Child.Replaces() {
 		o.state, o.reason = progressing, reasonProgressing // It is deleted only to be created again.
 	}
 	t.add(o)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,7 +94,8 @@ func (c *conflictLoop) standing(now time.Time) time.Duration {
 }
 
 // Rendered values may change often for a while, such as the number of Pods during
-// a rollout. Nothing legitimate changes that often for long.
+// a rollout. Nothing legitimate changes that often for long: each window that is used up
+// makes the next one smaller, down to one change.
 const (
 	churnWindow = 30 * time.Second
 	mostChanges = 100
@@ -103,19 +105,36 @@ const (
 type churn struct {
 	since   time.Time
 	changes int
+	full    int // windows in a row that were used up
 }
 
 // change counts one change, and returns how long to delay it.
 func (c *churn) change(now time.Time) (wait time.Duration) {
-	if now.Sub(c.since) > churnWindow {
-		*c = churn{since: now}
+	if passed := now.Sub(c.since); passed > churnWindow {
+		full := 0
+		if c.changes >= c.most() && passed <= 2*churnWindow {
+			full = c.full + 1
+		}
+		*c = churn{since: now, full: full}
 	}
-	if c.changes >= mostChanges {
-		return c.since.Add(churnWindow).Sub(now)
+	if c.changes >= c.most() {
+		return c.since.Add(churnWindow).Sub(now) + 1 // The next window has begun then.
 	}
 	c.changes++
 	return 0
 }
+
+// standing returns how long until the rendering counts as quiet if it changes no more. It returns 0 if no
+// window was used up.
+func (c *churn) standing(now time.Time) time.Duration {
+	if c == nil || c.full == 0 {
+		return 0
+	}
+	return max(0, c.since.Add(2*churnWindow).Sub(now))
+}
+
+// most returns how many changes the window has.
+func (c *churn) most() int { return max(1, mostChanges>>min(4*c.full, 8)) }
 
 // A damper counts the writes of one object, in order to delay those that repeat.
 type damper struct {
@@ -159,13 +178,14 @@ type conflictLoopError struct {
 	by     string // who changes which fields, or deletes the object; empty if the rendering changes
 	wait   time.Duration
 
+	reads   string // what the expressions read that changes with each write; "": not known
 	deleted bool
 }
 
 // Error names the writer, the fields and the remedy.
 func (e *conflictLoopError) Error() string {
 	if e.by == "" {
-		return e.object + " is rendered differently each time, so reconcel applies it more and more slowly; check what its template reads"
+		return e.object + " is rendered differently each time, so reconcel applies it more and more slowly; " + cmp.Or(e.reads, "check what its template reads")
 	}
 	if e.deleted {
 		return fmt.Sprintf("%s: %s each time reconcel creates it; stop that writer", e.object, e.by)

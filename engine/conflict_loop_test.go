@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -95,5 +96,28 @@ func TestRareEditsAreUndoneAtOnce(t *testing.T) {
 	}
 	if (*conflictLoop)(nil).standing(now) != 0 || c.standing(now) != 0 {
 		t.Error("there is a contest")
+	}
+}
+
+// TestChurnSlowsDown changes a rendering as often as it may, and then stops.
+func TestChurnSlowsDown(t *testing.T) {
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	c, changes := &churn{}, []int{}
+	for range 5 {
+		n := 0
+		for wait := c.change(now); wait == 0; wait = c.change(now) {
+			n, now = n+1, now.Add(5*time.Millisecond)
+		}
+		changes = append(changes, n)
+		now = now.Add(c.change(now))
+	}
+	if want := []int{100, 6, 1, 1, 1}; !slices.Equal(changes, want) {
+		t.Errorf("changes in each window: %v, want %v", changes, want)
+	}
+	if c.standing(now) == 0 {
+		t.Error("it is over at once")
+	}
+	if now = now.Add(2 * churnWindow); c.standing(now) != 0 || c.change(now) != 0 || c.standing(now) != 0 {
+		t.Error("it never ends")
 	}
 }

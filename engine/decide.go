@@ -37,6 +37,9 @@ type known struct {
 	rules   []*rules.Rule // all rules of the primary's kind
 	written *written      // our last write of the object
 	deleted bool          // we have deleted the live object already
+	done    *rules.Done   // what the object has done, or nil
+	again   bool          // a done object is to be done again
+	retry   bool          // a Job that failed is tried again when it is gone
 	renew   bool          // apply the object even if it has not drifted
 }
 
@@ -45,6 +48,8 @@ type known struct {
 // conflict, or of another owner.
 func decide(d *rules.Desired, live *watch.Object, k known) step {
 	switch {
+	case k.done != nil && k.missesNothing(d, live):
+		return step{action: Unchanged}
 	case live == nil && len(d.Waits) > 0:
 		return skipFor(forValues)
 	case live == nil:
@@ -55,11 +60,13 @@ func decide(d *rules.Desired, live *watch.Object, k known) step {
 		return decideShared(d, live, k)
 	case !k.owns(d, live):
 		return k.decideForeign(d, live)
+	case k.again && k.done.UID == live.GetUID():
+		return step{action: Replaced}
 	case keepsExisting(d.Child):
 		return step{action: Unchanged}
 	case len(d.Waits) > 0 && !carriesRendering(live, d):
 		return skipFor(forValues)
-	case needsReplacement(d, live, k.written):
+	case needsReplacement(d, live, k.written) && !k.hasRun(d, live):
 		return step{action: Replaced}
 	case k.renew || drifted(d, live, k.written) || moved(d, live):
 		return step{action: Configured}
@@ -180,7 +187,7 @@ func keepsExisting(c *rules.Child) bool { return c.OnChange == rules.Keep || c.T
 // because it was made from another rendering. An object without a hash is not known
 // to have another rendering, and is not deleted on suspicion.
 func needsReplacement(d *rules.Desired, live *watch.Object, w *written) bool {
-	if d.Child.OnChange != rules.Replace || carriesRendering(live, d) || live.Applied() == watch.NoHash {
+	if !d.Child.Replaces() || carriesRendering(live, d) || live.Applied() == watch.NoHash {
 		return false
 	}
 	return w.uid != live.GetUID() || w.hash != d.Hash

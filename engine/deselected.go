@@ -26,7 +26,7 @@ func (e *Engine) enqueueDeselected(ctx context.Context, primary *primaryKind) er
 		return err // Also if the kind is not served: it may be later.
 	}
 	return e.eachOf(ctx, c.Kind(), func(o *watch.Object) error {
-		if cached, _ := c.Get(o.GetNamespace(), o.GetName()); cached == nil && (primary.hasFinalizer(o) || primary.patched(o) || e.annotator().hasPatched(o)) {
+		if cached, _ := c.Get(o.GetNamespace(), o.GetName()); cached == nil && (primary.hasFinalizer(o) || primary.remembersIn(o) || primary.patched(o) || e.annotator().hasPatched(o)) {
 			e.queue.Add(requestFor(primary.GVK.GroupKind(), o))
 		}
 		return nil

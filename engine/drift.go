@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -71,10 +72,11 @@ func identifying(desired map[string]any) map[string]any {
 	return rest
 }
 
-// secretDiffers compares the data of a Secret, because a change through stringData
-// does not show in field ownership. It runs once for each state of the object.
+// secretDiffers compares the data of a Secret, because neither a change through stringData
+// shows in field ownership nor a key that the rule no longer generates in the rendering. It
+// runs once for each state of the object and each version of the rule.
 func secretDiffers(d *rules.Desired, live *watch.Object, w *written) bool {
-	if d.Identity.GVK.GroupKind() != secrets || w.checked == live.GetResourceVersion() {
+	if d.Identity.GVK.GroupKind() != secrets || w.checked == live.GetResourceVersion() && w.checkedFor == d.Child {
 		return false
 	}
 	desired, err := d.Object()
@@ -88,8 +90,20 @@ func secretDiffers(d *rules.Desired, live *watch.Object, w *written) bool {
 			return true
 		}
 	}
-	w.checked = live.GetResourceVersion()
+	left := d.IgnoredPaths()
+	for key := range have {
+		_, wanted := want[key]
+		if !wanted && live.Fields().Set().Has("data", key) && !slices.ContainsFunc(left, func(path []string) bool { return reaches(path, "data", key) }) {
+			return true
+		}
+	}
+	w.checked, w.checkedFor = live.GetResourceVersion(), d.Child
 	return false
+}
+
+// reaches reports whether a path leads to a field or to what contains it.
+func reaches(path []string, field ...string) bool {
+	return len(path) <= len(field) && slices.Equal(path, field[:len(path)])
 }
 
 // sameBytes compares two base64 values. A rendered value may have line breaks, which
@@ -121,9 +135,12 @@ func onlyIgnored(d *rules.Desired, live *watch.Object, w *written) bool {
 	return true
 }
 
-// withoutIgnored removes maps of a rendering that are empty because an ignored field
-// was left out: we never own such a map itself.
+// withoutIgnored removes the late fields of a rendering, and maps that are empty because an
+// ignored field was left out: we never own such a map itself.
 func withoutIgnored(d *rules.Desired, desired map[string]any) map[string]any {
+	for _, f := range d.Late() {
+		unstructured.RemoveNestedField(desired, f.Path...)
+	}
 	for _, path := range d.IgnoredPaths() {
 		for end := len(path) - 1; end > 0; end-- {
 			m, found, err := unstructured.NestedFieldNoCopy(desired, path[:end]...)

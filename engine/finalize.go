@@ -45,7 +45,7 @@ func (p *pass) leave(ctx context.Context, r *rules.RuleResult) outcome {
 	if o.state != ready {
 		return o
 	}
-	return worse(o, p.outcomeOf(p.revert(ctx, r.Rule)))
+	return worse(worse(o, p.outcomeOf(p.revert(ctx, r.Rule))), p.outcomeOf(p.forgetDone(ctx, r.Rule)))
 }
 
 // releasePrimary is the last step: it removes all traces of the rule from the primary.
@@ -77,7 +77,7 @@ func (p *pass) finalize(ctx context.Context, r *rules.RuleResult) outcome {
 		}
 	}
 	if total.state != ready || entries == 0 {
-		return total
+		return worse(total, p.remember(ctx, r))
 	}
 	if err := p.markFinalized(ctx, r.Rule); err != nil {
 		return p.outcomeOf(position{rule: r.Rule.Name}.wrap(err))

@@ -82,10 +82,10 @@ func (p *pass) release(ctx context.Context, rule *rules.Rule) error {
 }
 
 // withoutFinalizer returns the change of metadata that removes the finalizer and the
-// annotation of a rule.
+// annotations of a rule.
 func withoutFinalizer(o *watch.Object, rule string) (finalizers []string, annotations map[string]any) {
 	rest := slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == rules.Finalizer(rule) })
-	return rest, map[string]any{FinalizedPrefix + rule: nil}
+	return rest, map[string]any{FinalizedPrefix + rule: nil, rules.DonePrefix + rule: nil}
 }
 
 // editMetadata sets the finalizers and some annotations of the primary in the state
@@ -105,7 +105,7 @@ func (p *pass) editMetadata(ctx context.Context, finalizers []string, annotation
 	return nil
 }
 
-// removeFinalizer removes the finalizer and the annotation of a rule from a primary in
+// removeFinalizer removes the finalizer and the annotations of a rule from a primary in
 // the state that was read, without a reconciliation.
 func (e *Engine) removeFinalizer(ctx context.Context, k Kind, o *watch.Object, rule string) error {
 	finalizers, annotations := withoutFinalizer(o, rule)

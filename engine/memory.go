@@ -64,6 +64,7 @@ type written struct {
 	took        time.Duration  // how long the request took, until the status accounts for it
 	object      *watch.Object  // the response, until the cache catches up
 	checked     string         // resourceVersion at which a Secret's data was last compared
+	checkedFor  *rules.Child   // with which version of the rule
 	rejected    *rejectedWrite // the last write; nil: it was accepted
 	replacement *rejectedWrite // rejected write of the object that replaces it
 	damper      damper

@@ -33,7 +33,7 @@ func (e *Engine) removeMarks(ctx context.Context, pl *plan, f inventory.Finalize
 		return e.removeBundle(ctx, pl, f)
 	}
 	err := e.eachPrimary(ctx, f.Primary(), func(k Kind, o *watch.Object) error {
-		if slices.Contains(o.GetFinalizers(), rules.Finalizer(f.Rule)) {
+		if marked(o, f.Rule) {
 			// First, because it holds for the state that was read.
 			if err := e.removeFinalizer(ctx, k, o, f.Rule); err != nil {
 				return err

@@ -54,7 +54,7 @@ func (e *Engine) disownObject(ctx context.Context, rule *rules.Rule, owner Reque
 	if err != nil {
 		return err
 	}
-	if _, err := e.writer(rule, owner, k, o.GetNamespace()).annotate(ctx, nil, o.GetName(), body); err != nil && !answer.IsAbsent(err) {
+	if _, err := e.writer(rule, owner, k, o.GetNamespace()).merge(ctx, nil, o.GetName(), body); err != nil && !answer.IsAbsent(err) {
 		return classifyAnswer(err)
 	}
 	e.logAction(Left, owner, o.Identity(k.GVK), rule.Name, whyOrphaned)

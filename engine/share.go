@@ -90,7 +90,7 @@ func (p *pass) share(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 	if err != nil {
 		return step{}, err
 	}
-	o, err := p.engine.writer(d.Child.Rule, p.req, k, d.Identity.Namespace).annotate(ctx, p.primary.children[d.Identity.GVK], d.Identity.Name, body)
+	o, err := p.engine.writer(d.Child.Rule, p.req, k, d.Identity.Namespace).merge(ctx, p.primary.children[d.Identity.GVK], d.Identity.Name, body)
 	switch {
 	case apierrors.IsConflict(err), answer.IsAbsent(err):
 		return step{}, errStale

@@ -59,7 +59,7 @@ func (e *Engine) leaveShared(ctx context.Context, rule *rules.Rule, k Kind, live
 	if err != nil {
 		return released{}, err
 	}
-	o, err := e.writer(rule, owner, k, live.GetNamespace()).annotate(ctx, e.watchOf(owner, k), live.GetName(), body)
+	o, err := e.writer(rule, owner, k, live.GetNamespace()).merge(ctx, e.watchOf(owner, k), live.GetName(), body)
 	switch {
 	case answer.IsAbsent(err):
 		return released{}, nil

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -79,9 +80,12 @@ type statusDraft struct {
 // write writes the status unless the live status is already the same. It returns
 // the delay of the write of a status that still changes.
 func (s *statusDraft) write(ctx context.Context, now time.Time) (wait time.Duration, err error) {
+	last := &s.memory.status
+	if wait := last.damper.churn.standing(now); wait > 0 {
+		s.total = s.withWrite(s.total, s.restless(wait))
+	}
 	conditions := s.conditions()
 	digest := s.digest(conditions)
-	last := &s.memory.status
 	if last.known && last.digest == digest && s.statusStands() {
 		s.memory.unsettled = time.Time{}
 		return 0, nil
@@ -118,10 +122,31 @@ func (s *statusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 			return 0, &conflictLoopError{object: "status of " + s.req.String(), by: "another writer changed it", wait: wait}
 		}
 	}
+	if last.known && last.digest != digest && !s.self.OlderThan(last.version) {
+		if wait := last.damper.change(s.engine.clock.Now()); wait > 0 {
+			return 0, s.restless(wait)
+		}
+	}
 	s.memory.unsettled = time.Time{}
 	err = s.applyBound(ctx, conditions, desired, digest, now)
 	last.damper.uncount(before, err)
 	return 0, s.noteRejection(rejected, digest, "", err)
+}
+
+// restless returns the error of a status that is computed differently each time.
+func (p *pass) restless(wait time.Duration) error {
+	return &conflictLoopError{object: "status of " + p.req.String(), reads: p.volatileReads(), wait: wait}
+}
+
+// volatileReads says what the rules of the primary read that changes with each of its writes, or "".
+func (p *pass) volatileReads() string {
+	var all []string
+	for _, r := range p.primary.Rules {
+		for _, v := range r.VolatileReads(p.cache.Kind().Status) {
+			all = append(all, fmt.Sprintf("%s, which changes with every write (%s)", v.Text(), v.Pos))
+		}
+	}
+	return joinFirst(all)
 }
 
 // statusStands reports whether our status fields are unchanged since our last
@@ -193,7 +218,7 @@ func (s *statusDraft) keepsStatus(r *rules.RuleResult) bool {
 
 // unevaluated reports whether nothing is known about the rule's status.
 func (s *statusDraft) unevaluated(r *rules.RuleResult) bool {
-	if r.Err != nil || s.silent(r) {
+	if r.Err != nil && !r.Invalid || s.silent(r) {
 		return true
 	}
 	if !r.Matches {
@@ -228,11 +253,30 @@ func (s *statusDraft) desired(conditions []rules.Condition, owned managedfields.
 				desired[key] = value
 			}
 		}
+		for _, path := range r.StatusFailed {
+			keepStatus(desired, live, owned, path)
+		}
 	}
 	if s.list != discover.NoConditions && len(conditions) > 0 {
 		desired["conditions"] = s.conditionList(conditions, owned, now)
 	}
 	return desired, nil
+}
+
+// keepStatus keeps the live value of a field that failed: what cannot be computed is not absent.
+func keepStatus(desired, live map[string]any, owned managedfields.Set, path []string) {
+	if _, rendered, err := unstructured.NestedFieldNoCopy(desired, path...); rendered || err != nil || len(path) == 0 {
+		return
+	}
+	value, found, err := unstructured.NestedFieldCopy(live, path...)
+	field := []any{"status"}
+	for _, key := range path {
+		field = append(field, key)
+	}
+	if err != nil || !found || !owned.Owns(fieldpath.MakePathOrDie(field...)) {
+		return
+	}
+	_ = unstructured.SetNestedField(desired, value, path...) // It fails if a rule renders a parent that is no map.
 }
 
 // mergeStatus merges src into dst recursively. Package rules has already rejected

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -144,7 +143,7 @@ func (u *uninstaller) uninstallPrimaries(ctx context.Context, r inventory.Remove
 }
 
 func (u *uninstaller) release(ctx context.Context, rule string, k Kind, o *watch.Object) error {
-	if !slices.Contains(o.GetFinalizers(), rules.Finalizer(rule)) {
+	if !marked(o, rule) {
 		return nil
 	}
 	subject := subjectOf(k, o)

@@ -55,7 +55,7 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 // unchangeable handles an object whose update was rejected. With onChange:
 // replace, the object is replaced.
 func (p *pass) unchangeable(d *rules.Desired, err error) (step, error) {
-	if d.Child.OnChange != rules.Replace || !apierrors.IsInvalid(err) {
+	if !d.Child.Replaces() || !apierrors.IsInvalid(err) {
 		return step{}, err
 	}
 	if len(d.Waits) > 0 {

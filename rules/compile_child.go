@@ -91,11 +91,13 @@ func (c *compiler) setPolicies(ch *Child, s *syntax.Child) {
 	switch s.OnChange.Value {
 	case "replace":
 		ch.OnChange = Replace
-		if ch.OnDelete == Orphan {
-			c.complain(s.OnChange.Pos, "onChange: replace deletes what onDelete: orphan never deletes").Hint = "keep one of them"
-		}
 	case "keep":
 		ch.OnChange = Keep
+	case "once":
+		ch.OnChange = Once
+	}
+	if ch.Replaces() && ch.OnDelete == Orphan {
+		c.complain(s.OnChange.Pos, "onChange: %s deletes what onDelete: orphan never deletes", s.OnChange.Value).Hint = "keep one of them"
 	}
 	ch.Adopt = s.IfExists.Value == "adopt"
 	ch.MaxObjects = int(s.MaxObjects)

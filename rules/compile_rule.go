@@ -114,8 +114,19 @@ func (c *compiler) compileStatus() {
 	b := &builder{c: c, lenient: true}
 	b.appendFields(sortedFields(c.src.Status), "status")
 	c.rule.status = b.template()
+	c.rule.statusPaths = map[string][]string{}
+	c.statusPaths(c.src.Status, "status", nil)
 	for _, f := range c.src.Status.Fields {
 		c.rule.StatusKeys = append(c.rule.StatusKeys, f.Key.Value)
 	}
 	slices.Sort(c.rule.StatusKeys)
+}
+
+// statusPaths records the keys that lead to each field of the status, by its name in messages.
+func (c *compiler) statusPaths(n *source.Node, where string, keys []string) {
+	for _, f := range n.Fields {
+		at, path := expr.Join(where, f.Key.Value), append(slices.Clone(keys), f.Key.Value)
+		c.rule.statusPaths[at] = path
+		c.statusPaths(f.Value, at, path)
+	}
 }

@@ -9,6 +9,8 @@ import (
 	"maps"
 	"strconv"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"reconcel/rules/expr"
 	"reconcel/rules/kstatus"
 )
@@ -107,16 +109,20 @@ func (d *Desired) AppendApply(dst []byte, uid, resourceVersion string) []byte {
 	return append(dst, "}}"...)
 }
 
-// Complete returns the body of an apply with values for ignored fields. uid and
-// resourceVersion are those of AppendApply.
+// Complete returns the body of an apply with values for ignored fields, and without the late
+// ones. uid and resourceVersion are those of AppendApply.
 func (d *Desired) Complete(uid, resourceVersion string, fields []FieldValue) ([]byte, error) {
 	body := d.AppendApply(nil, uid, resourceVersion)
-	if len(fields) == 0 {
+	late := d.Child.late()
+	if len(fields)+len(late) == 0 {
 		return body, nil
 	}
 	var object map[string]any
 	if err := json.Unmarshal(body, &object); err != nil {
 		return nil, fmt.Errorf("%s: %w", d.Subject(), err)
+	}
+	for _, path := range late {
+		unstructured.RemoveNestedField(object, path...)
 	}
 	for _, f := range fields {
 		object = withField(object, f)
@@ -183,7 +189,7 @@ func (d *Desired) Ignored() ([]FieldValue, error) {
 	return out, nil
 }
 
-// IgnoredPaths returns the paths of the fields that this rendering ignores.
+// IgnoredPaths returns the paths of the fields that an apply of this rendering ignores.
 func (d *Desired) IgnoredPaths() [][]string {
 	var out [][]string
 	for i, f := range d.Child.ignored {
@@ -191,7 +197,7 @@ func (d *Desired) IgnoredPaths() [][]string {
 			out = append(out, f.keys)
 		}
 	}
-	return out
+	return append(out, d.Child.late()...)
 }
 
 // withField sets a value under a path of maps. It copies the maps that it changes.

@@ -53,6 +53,8 @@ type Rule struct {
 	Lookups    []*Lookup
 	StatusKeys []string // top-level status fields that the rule writes, sorted
 
+	statusPaths map[string][]string // the keys that lead to a field below status, by its name in messages
+
 	Ordered         bool // teardown: ordered
 	DeleteOnRemoval bool // onRuleRemoval: delete
 	Annotates       bool // report: annotation
@@ -109,8 +111,9 @@ func (r *Rule) Shares() bool {
 func (r *Rule) WritesPrimary() bool { return r.Patches() || r.MarksPrimary() }
 
 // MarksPrimary reports whether some primary may carry marks that must not stay when the
-// rule is removed: its finalizer, or the annotation that reports the status.
-func (r *Rule) MarksPrimary() bool { return r.Annotates || r.MayNeedFinalizer() }
+// rule is removed: its finalizer, the annotation that reports the status, or that of
+// what its objects have done.
+func (r *Rule) MarksPrimary() bool { return r.Annotates || r.MayNeedFinalizer() || r.Remembers() }
 
 // SetsConditions reports whether the rule has conditions of its own.
 func (r *Rule) SetsConditions() bool { return len(r.conditions) > 0 }
@@ -175,6 +178,9 @@ func (c *Child) MayHaveOwnerReference() bool { return !c.tracked }
 // matters.
 func (c *Child) HasReplicas() bool { return c.replicas != nil }
 
+// Replaces reports whether a changed rendering is applied by deleting the object and creating it again.
+func (c *Child) Replaces() bool { return c.OnChange == Replace || c.OnChange == Once }
+
 // keeps reports whether the child is left unchanged once it exists.
 func (c *Child) keeps() bool { return c.OnChange == Keep || c.Timeout > 0 }
 
@@ -195,4 +201,5 @@ const (
 	Apply   Change = iota // apply the change
 	Replace               // delete the object and create it again
 	Keep                  // ignore the change
+	Once                  // like Replace; an object that was ready is not missed when it is gone
 )

@@ -79,6 +79,9 @@ func (t *ruleTracer) traceChild(i int, c *Child) {
 	if c.GVK.GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
 		live.Field("data").Keep() // Drift detection compares the values.
 	}
+	for _, f := range c.late() {
+		live.Below(f...).Keep() // They are set when they are missing.
+	}
 	t.begin(ChildPart, i, Edge{When: true})
 	t.keep(c.when)
 	t.begin(ChildPart, i, Edge{})

@@ -127,14 +127,20 @@ func (r *run) renderSelected() {
 		return
 	}
 	r.listChildren()
-	if !res.Teardown && !r.validate() {
-		return
+	var failed *Failure
+	if !res.Teardown {
+		failed = r.validate()
 	}
 	r.forgetWaiting()
-	r.renderChildren()
-	r.renderPatch()
+	if failed == nil {
+		r.renderChildren()
+		r.renderPatch()
+	}
 	r.renderStatus()
 	r.renderConditions()
+	if failed != nil { // Nothing but the status follows an invalid resource, and says so.
+		res.Err, res.Invalid, res.Children = failed, true, res.Children[:0]
+	}
 }
 
 // begin prepares the run for the expressions of a rule.
@@ -227,9 +233,9 @@ func (r *run) matches() bool {
 	return yes
 }
 
-// validate evaluates the checks. A check that waits passes for now, because the
+// validate evaluates the checks, and returns which of them fail. A check that waits passes for now, because the
 // rule itself may be about to create the object that it waits for.
-func (r *run) validate() bool {
+func (r *run) validate() *Failure {
 	var said []byte
 	var failed *Failure // The message of a false check takes precedence over an error of another one.
 	for i := range r.rule.checks {
@@ -252,10 +258,7 @@ func (r *run) validate() bool {
 	if said != nil {
 		failed = &Failure{Reason: InvalidSpec, Message: strings.ToValidUTF8(string(said), "")}
 	}
-	if failed != nil {
-		r.stopRule(failed)
-	}
-	return failed == nil
+	return failed
 }
 
 // checkMessage returns the message of a failed check.

@@ -24,9 +24,14 @@ func (r *run) assessReadiness(d *Desired) {
 		d.Reason = "not created yet"
 	case d.Live.leaves():
 		d.Reason = "being deleted"
+	case d.Live.Done != nil && !d.Live.Done.covers(d.Child, r.buf[d.span.start:d.span.end]):
+		d.Reason = "not created yet"
+	case d.Live.Done != nil:
+		d.Readiness, d.Reason = d.Live.Done.readiness()
+		d.Available = d.Readiness == kstatus.Ready
 	case !d.carriesRendering():
 		d.Reason = "not updated yet"
-		if d.Child.OnChange == Replace && d.Child.IsCollection() {
+		if d.Child.Replaces() && d.Child.IsCollection() {
 			is, _ := r.judgeLive(d)
 			d.Available = is == kstatus.Ready
 		}

@@ -17,6 +17,7 @@ func (r *run) renderStatus() {
 	r.executeLenient(t.ops, func(o *op, res result) {
 		if res.err != nil {
 			r.statusFailure(r.failure("", o.where, res.err))
+			r.result.StatusFailed = append(r.result.StatusFailed, r.rule.statusPaths[o.where])
 			return
 		}
 		r.result.StatusWaits = append(r.result.StatusWaits, FieldWait{Field: o.where, Waits: r.waitsOf(res.unknown)})

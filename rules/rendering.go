@@ -28,6 +28,9 @@ type Live struct {
 	Object  map[string]any // read-only; nil: it does not exist, or does not belong to the primary
 	Applied string         // its AnnotationApplied; "": assume that it is up to date (offline rendering)
 	Deleted bool           // its deletion was requested, even if Object does not show it yet
+	// Done is what is known of an object that has done its work and is gone or going. Object has what
+	// is left of it. nil: the object exists, or was never done.
+	Done *Done
 }
 
 // A Query requests objects of a lookup's kind. Namespace is ignored for a
@@ -92,8 +95,10 @@ type RuleResult struct {
 	// deletes the other objects.
 	Teardown bool
 	// Err is why the rule as a whole could not be rendered (for.when or a validate
-	// check). Its children, status and conditions are then empty.
+	// check). Its children and patch are then empty, and so are its status and conditions
+	// unless Invalid is set.
 	Err        *Failure
+	Invalid    bool          // Err is that of a validate check
 	Children   []ChildResult // one for each of Rule.Children, in that order
 	Patch      []byte        // a JSON object for the primary itself; empty: the rule has no patch, or it failed or waits
 	PatchErr   *Failure
@@ -106,9 +111,11 @@ type RuleResult struct {
 	UndecidedConditions []int
 	// StatusErrs are the single failures of StatusErr, and StatusWaits the fields
 	// that have to wait.
-	StatusErrs  []Failure
-	StatusWaits []FieldWait
-	TimedOut    bool // Input.Timeout ended the rendering; a retry may succeed
+	StatusErrs []Failure
+	// StatusFailed are the paths of the fields of the status that failed, below status.
+	StatusFailed [][]string
+	StatusWaits  []FieldWait
+	TimedOut     bool // Input.Timeout ended the rendering; a retry may succeed
 	// Next is when a rendering of the same objects may give another result: a moment
 	// that an expression asked for and that has not come. The zero time: never.
 	Next time.Time

@@ -16,8 +16,8 @@ const controllerManager = "kube-controller-manager"
 // finalize is the subresource through which the namespace controller releases a Namespace.
 const finalize = "finalize"
 
-// Collect runs the garbage collector and the namespace controller until they have nothing
-// left to do, and reports whether they did anything.
+// Collect runs the garbage collector, the namespace controller and the one that deletes finished Jobs
+// until they have nothing left to do, and reports whether they did anything.
 func (c *Cluster) Collect() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,6 +50,8 @@ func (c *Cluster) collect(u *unstructured.Unstructured) {
 		return
 	case u.GetDeletionTimestamp() != nil:
 		return // Another client has to remove its finalizers.
+	case c.expire(u):
+		return
 	}
 	c.byOwners(u)
 }

@@ -42,6 +42,7 @@ type Inventory struct {
 
 	mu      sync.Mutex     // one change at a time
 	program *rules.Program // of the last Extend
+	last    *content       // as last read or written; nil: not yet
 }
 
 // New returns the inventory of an installation.
@@ -248,23 +249,58 @@ func (inv *Inventory) tryChange(ctx context.Context, edit func(*content) error) 
 	if err := edit(&c); err != nil || inv.options.Shadow {
 		return err
 	}
-	configMap := stored
 	if stored == nil {
-		configMap = &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "v1", "kind": "ConfigMap",
-			"metadata": map[string]any{"name": Name(inv.options.Installation), "namespace": inv.options.Namespace,
-				"labels": map[string]any{rules.LabelManagedBy: rules.ManagedBy}},
-		}}
+		err = inv.create(ctx, &c)
+	} else if changed, wrong := c.fill(stored); wrong != nil {
+		return wrong
+	} else if changed {
+		_, err = inv.client.Update(ctx, stored, metav1.UpdateOptions{FieldManager: inv.options.FieldManager})
 	}
+	if err == nil {
+		inv.last = &c
+	}
+	return err
+}
+
+// create creates the ConfigMap, unless there is nothing to record.
+func (inv *Inventory) create(ctx context.Context, c *content) error {
+	configMap := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": Name(inv.options.Installation), "namespace": inv.options.Namespace,
+			"labels": map[string]any{rules.LabelManagedBy: rules.ManagedBy}},
+	}}
 	if changed, err := c.fill(configMap); err != nil || !changed {
 		return err
 	}
-	if stored == nil {
-		_, err = inv.client.Create(ctx, configMap, metav1.CreateOptions{FieldManager: inv.options.FieldManager})
-	} else {
-		_, err = inv.client.Update(ctx, configMap, metav1.UpdateOptions{FieldManager: inv.options.FieldManager})
-	}
+	_, err := inv.client.Create(ctx, configMap, metav1.CreateOptions{FieldManager: inv.options.FieldManager})
 	return err
+}
+
+// Restore creates the ConfigMap again, as it was last seen, if somebody has deleted it, and reports
+// whether it did. Without it, the next process would not know the kinds of removed children.
+func (inv *Inventory) Restore(ctx context.Context) (restored bool, err error) {
+	if inv.client == nil || inv.options.Shadow {
+		return false, nil
+	}
+	inv.mu.Lock()
+	defer inv.mu.Unlock()
+	if inv.last == nil {
+		return false, nil
+	}
+	c, stored, err := inv.read(ctx)
+	if err != nil {
+		return false, inv.describe(err)
+	}
+	if stored != nil {
+		inv.last = &c
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if err := inv.create(ctx, inv.last); err != nil {
+		return false, inv.describe(err)
+	}
+	return true, nil
 }
 
 // read returns the content and the ConfigMap, which is nil if there is none. A

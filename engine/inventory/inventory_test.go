@@ -2,10 +2,12 @@ package inventory
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
@@ -136,5 +138,33 @@ func TestInventoryOfARemovedRule(t *testing.T) {
 	}
 	if entry, ok := forget(orphaned.Removed[0]); ok {
 		t.Errorf("in the end there is %+v", entry)
+	}
+}
+
+// TestInventoryIsRestored deletes the ConfigMap of an inventory.
+func TestInventoryIsRestored(t *testing.T) {
+	client := fake.NewSimpleDynamicClient(runtime.NewScheme())
+	inv := inventoryFrom(client, "")
+	restore := func(want bool) {
+		t.Helper()
+		if restored, err := inv.Restore(t.Context()); err != nil || restored != want {
+			t.Fatalf("restored: %v, %v", restored, err)
+		}
+	}
+	restore(false) // Nothing is known yet.
+	extend(t, inv, programOf(t, "", "ConfigMap"))
+	restore(false)
+	before, _, err := inv.Entries(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	configMaps := client.Resource(Resource).Namespace(inv.options.Namespace)
+	if err := configMaps.Delete(t.Context(), Name(inv.options.Installation), metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	restore(true)
+	after, found, err := inv.Entries(t.Context())
+	if err != nil || !found || len(after) == 0 || !reflect.DeepEqual(before, after) {
+		t.Fatalf("%v, %v: %v instead of %v", found, err, after, before)
 	}
 }

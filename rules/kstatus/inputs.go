@@ -15,7 +15,7 @@ var commonInputs = []string{
 	"status.conditions[].type", "status.conditions[].status", "status.conditions[].reason", "status.conditions[].message",
 }
 
-// inputs are the fields that Judge reads of the kinds in judges besides commonInputs.
+// inputs are the fields that Judge and Finished read of some kinds besides commonInputs.
 var inputs = map[schema.GroupKind][]string{
 	{Group: "apps", Kind: "Deployment"}: {"spec.replicas", "status.replicas", "status.updatedReplicas", "status.availableReplicas"},
 	{Group: "apps", Kind: "ReplicaSet"}: {"spec.replicas", "status.replicas", "status.fullyLabeledReplicas", "status.availableReplicas", "status.readyReplicas"},
@@ -27,7 +27,10 @@ var inputs = map[schema.GroupKind][]string{
 		"spec.updateStrategy.type", "status.desiredNumberScheduled", "status.currentNumberScheduled",
 		"status.updatedNumberScheduled", "status.numberAvailable", "status.numberReady",
 	},
-	{Group: "batch", Kind: "Job"}: {"spec.completions", "spec.parallelism", "status.startTime", "status.succeeded"},
+	{Group: "batch", Kind: "Job"}: {
+		"spec.completions", "spec.parallelism", "status.startTime", "status.succeeded",
+		"status.conditions[].lastTransitionTime", // for Finished
+	},
 	{Group: "", Kind: "Pod"}: {
 		"status.phase",
 		"status.initContainerStatuses[].name", "status.initContainerStatuses[].image", "status.initContainerStatuses[].state.waiting",

@@ -3,6 +3,7 @@ package kstatus
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 func jobReady(o status) (Readiness, string) {
@@ -19,6 +20,19 @@ func jobReady(o status) (Readiness, string) {
 		return Progressing, "not started"
 	}
 	return progressOf(o.statusCount("succeeded"), o.specNumber("completions", o.specNumber("parallelism", 1)), "complete")
+}
+
+// Finished reports whether a Job has ended, successfully or not, and when.
+func Finished(job map[string]any) (at time.Time, finished bool) {
+	o := statusOf(job)
+	for _, name := range []string{"Complete", "Failed"} {
+		if c := o.condition(name); c.state == "True" {
+			text, _ := c.fields["lastTransitionTime"].(string)
+			at, _ = time.Parse(time.RFC3339, text) // It is required; the zero time is long ago.
+			return at, true
+		}
+	}
+	return at, false
 }
 
 func deploymentReady(o status) (Readiness, string) {

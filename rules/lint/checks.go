@@ -62,7 +62,7 @@ var Checks = []Check{
 	{EmptyValue, false, "a field without a value, which is left out"},
 	{SameObject, true, "two children that are always the same object"},
 	{LiteralName, false, "a literal name, which the objects of all resources share"},
-	{StatusLoop, false, "a status field that grows or shrinks each time it is computed"},
+	{StatusLoop, false, "a status field, a condition or a child that changes each time it is computed"},
 	{ZeroStatus, false, "a condition or computed status that reads a count which Kubernetes leaves out while it is 0"},
 	{OptionalRequired, false, "a required field whose value may be absent"},
 	{ConstantError, true, "an operation on literals that always fails"},

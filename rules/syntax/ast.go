@@ -107,7 +107,7 @@ type Child struct {
 	ReadyWhen *source.Expr
 	FailWhen  *source.Expr
 	IfExists  source.String // "", "fail", "adopt" or "share"
-	OnChange  source.String // "", "apply", "replace" or "keep"
+	OnChange  source.String // "", "apply", "replace", "keep" or "once"
 	OnDelete  source.String // "", "delete" or "orphan"
 	Order     source.String // "", "parallel" or "sequential"
 

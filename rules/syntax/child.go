@@ -51,6 +51,7 @@ var (
 			},
 			AllOf: []*source.Schema{
 				{If: requiresKeys("replicas"), Then: withName("generateName", "name"), Else: withName("name", "generateName")},
+				{If: requiresKeys("replicas"), Then: withKey("onChange", &source.Schema{Not: &source.Schema{Const: once}})},
 				{If: requiresKeys("maxObjects"), Else: withKey("replicas", upTo(usualObjects, &source.Schema{}))},
 				{If: aPod, Then: requiresKeys("onChange")},
 				{If: inSequence, Then: withKey("maxUnavailable", nil)},
@@ -134,6 +135,7 @@ var (
 		{Text: "apply", Doc: "Apply the change to the object."},
 		{Text: replace, Doc: "Delete the object and create it again."},
 		{Text: keep, Doc: "Leave the object unchanged after its creation."},
+		{Text: once, Doc: "Like replace. An object that was ready is not created again when it is gone, unless its rendering changes."},
 	}
 	partings = source.Choices{
 		{Text: "delete", Doc: "It is deleted when no rule renders it any more, or when the primary is deleted."},
@@ -150,6 +152,7 @@ var orders = source.Choices{
 const (
 	share         = "share"
 	replace, keep = "replace", "keep"
+	once          = "once"
 	sequential    = "sequential"
 )
 
@@ -225,17 +228,24 @@ func readChild(v source.Value, sh *source.Shape, names *names) *Child {
 	if p, _ := t.Written("ignoreFields"); c.OnChange.Value == keep && len(c.IgnoreFields) > 0 {
 		v.ErrorAt(p, "ignoreFields has no effect together with onChange: keep, which ignores every field").Hint = "remove it"
 	}
+	if p, _ := t.Written("onChange"); c.OnChange.Value == once && c.Replicas != nil {
+		v.ErrorAt(p, "onChange: once cannot be used together with replicas: their names are random, so that a new object is never one that was there before").Hint =
+			"write forEach instead of replicas"
+	}
 	c.Generate = readGenerated(t.Key("generate"))
 	checkGenerated(v, t, c)
 	checkShared(v, t, c)
 	for _, p := range c.IgnoreFields {
-		if c.OnChange.Value == replace && p.When != nil {
-			v.ErrorAt(p.Pos, "%s: a condition cannot be used together with onChange: replace: each time it changes, the object would be deleted and created again",
-				p.Entry).Hint = "ignore the field without a condition, or write onChange: apply"
+		if (c.OnChange.Value == replace || c.OnChange.Value == once) && p.When != nil {
+			v.ErrorAt(p.Pos, "%s: a condition cannot be used together with onChange: %s: each time it changes, the object would be deleted and created again",
+				p.Entry, c.OnChange.Value).Hint = "ignore the field without a condition, or write onChange: apply"
 		}
 	}
 	return c
 }
+
+// applies reports whether a changed rendering is applied to the object.
+func (c *Child) applies() bool { return c.OnChange.Value == "" || c.OnChange.Value == "apply" }
 
 // namingOf returns how the objects of an entry get their names.
 func namingOf(t source.Table) naming {
@@ -257,6 +267,6 @@ func checkPod(v, template source.Value) {
 		return
 	}
 	if kind := template.Peek("kind"); kind.Scalar() == "Pod" {
-		v.ErrorAt(kind.Pos(), "a Pod cannot be changed in place: say what to do").Hint = "write onChange: replace, or keep"
+		v.ErrorAt(kind.Pos(), "a Pod cannot be changed in place: say what to do").Hint = "write onChange: replace, keep or once"
 	}
 }

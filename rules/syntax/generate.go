@@ -174,7 +174,7 @@ func checkGenerated(v source.Value, t source.Table, c *Child) {
 	if !written || len(c.Generate) == 0 {
 		return
 	}
-	if c.OnChange.Value == replace || c.OnChange.Value == keep {
+	if !c.applies() {
 		v.ErrorAt(p, "generate needs onChange: apply: %s would lose the values, or never make those that are missing", c.OnChange.Value).Hint = "remove onChange"
 	}
 	if c.Template == nil {

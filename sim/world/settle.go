@@ -91,9 +91,10 @@ func (w *World) show() error {
 	return nil
 }
 
-// sleep moves the clock to the next due request. It returns false if that is too late.
+// sleep moves the clock to the next due request, or the end of the next finished Job. It returns false if
+// that is too late.
 func (w *World) sleep(until time.Time) bool {
-	var first time.Time
+	first := w.cluster.NextExpiry()
 	for _, c := range w.all() {
 		if due, ok := c.queue.Next(); ok && (first.IsZero() || due.Before(first)) {
 			first = due

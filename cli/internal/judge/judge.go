@@ -61,6 +61,7 @@ func of(l *rules.Loaded, file *syntax.File, kinds *schema.Set, policy Policy) Ve
 		p := judged{program: l.Program, kinds: kinds, policy: policy}
 		p.privileges()
 		p.confinement()
+		p.volatility()
 		errs, warnings = append(errs, p.errors...), append(warnings, p.warnings...)
 	}
 	return Verdict{
@@ -100,6 +101,19 @@ func (p *judged) eachRule(visit func(*rules.Rule)) {
 			visit(r)
 		}
 	}
+}
+
+// volatility warns about what changes with each write of the primary, so that each write causes the next one.
+func (p *judged) volatility() {
+	p.eachRule(func(r *rules.Rule) {
+		k := p.kinds.Kind(r.GVK)
+		for _, v := range r.VolatileReads(k == nil || k.Status) {
+			e := source.NewError(v.Pos, r.Name, v.Text()+", which changes with every write, so each write causes the next one",
+				"read stable fields, such as those of spec")
+			e.Check = lint.StatusLoop
+			p.warnings = append(p.warnings, e)
+		}
+	})
 }
 
 func (p *judged) reject(at source.Pos, rule *rules.Rule, message, hint string) {

@@ -1,0 +1,350 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/engine/answer"
+	"reconcel/engine/watch"
+	"reconcel/rules"
+	"reconcel/rules/kstatus"
+)
+
+// This file remembers on the primary what its objects have done, in the annotation with
+// rules.DonePrefix. It survives the object, the process and a backup. Neither an object that is gone,
+// such as a Job with ttlSecondsAfterFinished, nor a new process is a reason to do it again.
+
+// Limits of the annotation: the API server accepts 256 KiB of annotations for each object.
+const (
+	maxDone       = 128 << 10 // of one rule, in bytes
+	maxDoneObject = 8 << 10   // of one object; a larger one loses everything but its metadata
+)
+
+// readDone reads what the primary's objects have done.
+func (p *pass) readDone() {
+	p.done = map[objectKey]*rules.Done{}
+	for _, r := range p.primary.Rules {
+		for key, done := range p.doneOf(r) {
+			if done.Of == "" || done.Of == p.req.UID {
+				p.done[parseDoneKey(key)] = done
+			}
+		}
+	}
+}
+
+// doneFor returns what an object of the primary has done, or nil.
+func (p *pass) doneFor(id rules.Identity) *rules.Done { return p.done[keyOf(id)] }
+
+// remainsOf returns what is left of an object that is done and gone or going. The live object may be nil.
+func (p *pass) remainsOf(id rules.Identity, live *watch.Object) (l rules.Live, gone bool) {
+	done := p.doneFor(id)
+	if done == nil || p.asksAgain(done) || p.retries(done) || live != nil && (!p.leaves(live) || live.GetUID() != done.UID) {
+		return l, false
+	}
+	return rules.Live{Object: whole(done, id), Done: done}, true
+}
+
+// doneOf returns what the annotation of a rule says.
+func (p *pass) doneOf(r *rules.Rule) (all map[string]*rules.Done) {
+	text, found := doneText(p.self, r.Name)
+	if !found || !r.Remembers() {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		message := fmt.Sprintf("the annotation %s cannot be read, what it remembers is lost: %v", rules.DonePrefix+r.Name, err)
+		if p.memory.isNews(rules.DonePrefix+r.Name, message) {
+			p.engine.log.Warn("done objects unknown", "object", p.req.String(), "rule", r.Name, "message", message)
+		}
+		return nil
+	}
+	maps.DeleteFunc(all, func(_ string, d *rules.Done) bool { return d == nil })
+	return all
+}
+
+func doneText(o *watch.Object, rule string) (text string, found bool) {
+	metadata, _ := o.Content()["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	text, found = annotations[rules.DonePrefix+rule].(string)
+	return text, found
+}
+
+// marked reports whether a primary has a finalizer or an annotation of a rule that go together.
+func marked(o *watch.Object, rule string) bool {
+	_, remembers := doneText(o, rule)
+	return remembers || slices.Contains(o.GetFinalizers(), rules.Finalizer(rule))
+}
+
+// remembersIn reports whether a primary has the annotation of a rule.
+func (pk *primaryKind) remembersIn(o *watch.Object) bool {
+	return slices.ContainsFunc(pk.Rules, func(r *rules.Rule) bool { _, found := doneText(o, r.Name); return found })
+}
+
+// doneKey names an object in the annotation: Kind.group/namespace/name.
+func doneKey(id rules.Identity) string {
+	return strings.Join([]string{id.GVK.GroupKind().String(), id.Namespace, id.Name}, "/")
+}
+
+func parseDoneKey(key string) objectKey {
+	kind, rest, _ := strings.Cut(key, "/")
+	namespace, name, _ := strings.Cut(rest, "/")
+	return objectKey{schema.ParseGroupKind(kind), namespace, name}
+}
+
+// asksAgain reports whether the primary asks to do again what is done.
+func (p *pass) asksAgain(done *rules.Done) bool {
+	again := p.self.GetAnnotations()[rules.AnnotationRunAgain]
+	return again != "" && again != done.Again
+}
+
+// retries reports whether a Job that failed is tried again when it is gone, because nothing but a user
+// deletes it.
+func (p *pass) retries(done *rules.Done) bool {
+	return done.Until != nil && p.engine.clock.Now().Before(done.Until.Time)
+}
+
+// missesNothing reports whether an object is gone or going after it has done what this rendering says.
+func (k *known) missesNothing(d *rules.Desired, live *watch.Object) bool {
+	return k.hasDone(d) && !k.retry && (live == nil || (live.Terminating() || k.deleted) && live.GetUID() == k.done.UID)
+}
+
+// hasRun reports whether an object that exists has done what this rendering says.
+func (k *known) hasRun(d *rules.Desired, live *watch.Object) bool {
+	return k.hasDone(d) && live.GetUID() == k.done.UID
+}
+
+func (k *known) hasDone(d *rules.Desired) bool {
+	return k.done != nil && !k.again && d.IsDone(k.done)
+}
+
+// goneOf returns what is left of the objects of a child that are done and gone.
+func (p *pass) goneOf(r *rules.Rule, child *rules.Child) (out []rules.Live) {
+	if !child.Remembers() {
+		return nil
+	}
+	all := p.doneOf(r)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		k := parseDoneKey(key)
+		id := rules.Identity{GVK: child.GVK, Namespace: k.namespace, Name: k.name}
+		if all[key].Child != child.ID || k.kind != child.GVK.GroupKind() || p.live(id) != nil {
+			continue
+		}
+		if l := p.observed(id); l.Done != nil {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// whole returns what is left of an object that is gone.
+func whole(done *rules.Done, id rules.Identity) map[string]any {
+	u := unstructured.Unstructured{Object: maps.Clone(done.Object)}
+	if u.Object == nil {
+		u.Object = map[string]any{}
+	}
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	if metadata = maps.Clone(metadata); metadata == nil {
+		metadata = map[string]any{}
+	}
+	u.Object["metadata"] = metadata
+	u.SetGroupVersionKind(id.GVK)
+	u.SetName(id.Name)
+	if id.Namespace != "" {
+		u.SetNamespace(id.Namespace)
+	}
+	u.SetUID(done.UID)
+	return u.Object
+}
+
+// remember notes on the primary which objects of a rule are done, and forgets those that the rule no
+// longer wants.
+func (p *pass) remember(ctx context.Context, r *rules.RuleResult) outcome {
+	all := p.doneOf(r.Rule)
+	before := len(all)
+	maps.DeleteFunc(all, func(key string, d *rules.Done) bool { return !stillWanted(r, key, d) })
+	changed := len(all) != before
+	for i := range r.Children {
+		c := &r.Children[i]
+		for j := range c.Objects {
+			d := &c.Objects[j]
+			now := p.finished(d)
+			if now == nil {
+				continue
+			}
+			if all == nil {
+				all = map[string]*rules.Done{}
+			}
+			if old := all[doneKey(d.Identity)]; old == nil || old.UID != now.UID || !d.IsDone(old) {
+				all[doneKey(d.Identity)], changed = now, true
+			}
+		}
+	}
+	if !changed {
+		return outcome{}
+	}
+	at := position{rule: r.Rule.Name}
+	if err := p.writeDone(ctx, r.Rule, all); err != nil {
+		return p.outcomeOf(at.wrap(fmt.Errorf("remember what is done: %w", err)))
+	}
+	return outcome{}
+}
+
+// stillWanted reports whether a rule may need to know what an object has done.
+func stillWanted(r *rules.RuleResult, key string, done *rules.Done) bool {
+	i := slices.IndexFunc(r.Children, func(c rules.ChildResult) bool { return c.Child.ID == done.Child && c.Child.Remembers() })
+	if i < 0 {
+		return false
+	}
+	c := &r.Children[i]
+	if finalizes := c.Child.Timeout > 0; finalizes != r.Teardown {
+		return !finalizes // A primary that is not deleted, or deselected, after all begins anew.
+	}
+	switch c.State {
+	case rules.Excluded:
+		return false
+	case rules.Waiting, rules.Failed:
+		return true
+	}
+	return slices.ContainsFunc(c.Objects, func(d rules.Desired) bool {
+		return d.State != rules.Excluded && (d.Identity.Name == "" || doneKey(d.Identity) == key)
+	})
+}
+
+// finished returns what an object has done that exists, or nil if it has not finished.
+func (p *pass) finished(d *rules.Desired) *rules.Done {
+	c := d.Child
+	if !c.Remembers() || d.State != rules.Rendered || d.Live.Object == nil || d.Live.Done != nil {
+		return nil
+	}
+	live := p.live(d.Identity)
+	if live == nil || p.leaves(live) || !live.BelongsTo(p.req) {
+		return nil
+	}
+	at, finished := kstatus.Finished(live.Content())
+	done := &rules.Done{Child: c.ID, UID: live.GetUID(), Run: d.Run(), Again: p.self.GetAnnotations()[rules.AnnotationRunAgain]}
+	switch ttl := d.Late(); {
+	case c.IsJob() && !finished, d.Readiness == kstatus.Progressing:
+		return nil
+	case d.Readiness == kstatus.Stalled:
+		if len(ttl) == 0 {
+			return nil // If it is gone, somebody has deleted it.
+		}
+		seconds, _ := ttl[0].Value.(int64)
+		until := metav1.NewTime(at.Add(time.Duration(seconds) * time.Second))
+		done.Failed, done.Until = truncate(d.Reason, mostBrief), &until
+	}
+	done.Object = remnant(live, d.Identity)
+	if c.Timeout > 0 {
+		done.Of = p.req.UID
+	}
+	return done
+}
+
+// remnant returns what is kept of an object: what rules read of it, without its spec, and nothing of a
+// Secret.
+func remnant(live *watch.Object, id rules.Identity) map[string]any {
+	if id.GVK.GroupKind() == secrets {
+		return nil
+	}
+	out := maps.Clone(live.Content())
+	for _, key := range []string{"apiVersion", "kind", "spec"} {
+		delete(out, key)
+	}
+	old, _ := out["metadata"].(map[string]any)
+	metadata := map[string]any{}
+	for _, key := range []string{"creationTimestamp", "generation"} {
+		if v, found := old[key]; found {
+			metadata[key] = v
+		}
+	}
+	for _, section := range []string{"labels", "annotations"} {
+		marks, _ := old[section].(map[string]any)
+		marks = maps.Clone(marks)
+		maps.DeleteFunc(marks, func(key string, _ any) bool {
+			return strings.HasPrefix(key, "reconcel.dev/") || strings.HasPrefix(key, "kubectl.kubernetes.io/")
+		})
+		if len(marks) > 0 {
+			metadata[section] = marks
+		}
+	}
+	out["metadata"] = metadata
+	if text, err := json.Marshal(out); err != nil || len(text) > maxDoneObject {
+		return map[string]any{"metadata": map[string]any{"creationTimestamp": metadata["creationTimestamp"]}}
+	}
+	return out
+}
+
+// writeDone writes the annotation of a rule, or removes it if nothing is done.
+func (p *pass) writeDone(ctx context.Context, rule *rules.Rule, all map[string]*rules.Done) error {
+	var value any
+	if len(all) > 0 {
+		text, err := json.Marshal(all)
+		if err != nil {
+			return err
+		}
+		if len(text) > maxDone {
+			return fmt.Errorf("%d objects are done, which take %d bytes in the annotation %s, more than %d: let the rule render fewer",
+				len(all), len(text), rules.DonePrefix+rule.Name, maxDone)
+		}
+		value = string(text)
+	}
+	defer p.readDone()
+	return p.editMetadata(ctx, p.self.GetFinalizers(), map[string]any{rules.DonePrefix + rule.Name: value})
+}
+
+// forgetDone removes the annotation of a rule that no longer selects the primary.
+func (p *pass) forgetDone(ctx context.Context, rule *rules.Rule) error {
+	if _, found := doneText(p.self, rule.Name); !found || p.gone {
+		return nil
+	}
+	return p.writeDone(ctx, rule, nil)
+}
+
+// lateFields returns the late fields that an object lacks, once it is done.
+func (p *pass) lateFields(d *rules.Desired, live *watch.Object) (missing []rules.FieldValue) {
+	if live == nil || p.leaves(live) {
+		return nil
+	}
+	if done := p.doneFor(d.Identity); done == nil || done.UID != live.GetUID() {
+		return nil
+	}
+	for _, f := range d.Late() {
+		if _, found, err := unstructured.NestedFieldNoCopy(live.Content(), f.Path...); err == nil && !found {
+			missing = append(missing, f)
+		}
+	}
+	return missing
+}
+
+// setLate sets fields of an object that is done. They are not part of its apply, so that they never
+// count as drift.
+func (p *pass) setLate(ctx context.Context, k Kind, d *rules.Desired, w *written, live *watch.Object, fields []rules.FieldValue) error {
+	object := map[string]any{"metadata": map[string]any{"uid": string(live.GetUID()), "resourceVersion": live.GetResourceVersion()}}
+	for _, f := range fields {
+		if err := unstructured.SetNestedField(object, f.Value, f.Path...); err != nil {
+			return err
+		}
+	}
+	body, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	o, err := p.engine.writer(d.Child.Rule, p.req, k, d.Identity.Namespace).merge(ctx, p.primary.children[d.Identity.GVK], d.Identity.Name, body)
+	if apierrors.IsConflict(err) || answer.IsAbsent(err) {
+		return errStale
+	}
+	if err != nil {
+		return classifyAnswer(err)
+	}
+	w.object, w.version = o, o.GetResourceVersion()
+	return nil
+}
