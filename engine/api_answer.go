@@ -15,6 +15,7 @@ import (
 
 	"reconcel/engine/answer"
 	"reconcel/rules"
+	schemas "reconcel/rules/schema"
 )
 
 var secrets = schema.GroupKind{Kind: "Secret"}
@@ -156,10 +157,17 @@ func explainRejection(d *rules.Desired, err error, remedy string) error {
 
 // remedy returns what the author of the rule can do about a rejected update.
 func remedy(d *rules.Desired) string {
-	if d.Child.OnChange != rules.Apply {
+	switch gk := d.Identity.GVK.GroupKind(); {
+	case d.Child.OnChange != rules.Apply:
 		return ""
+	case schemas.Replaceable(gk):
+		return "; if it is immutable, set onChange: replace"
+	case gk == schema.GroupKind{Kind: "PersistentVolumeClaim"}:
+		return "; of a claim, hardly more than spec.resources.requests.storage can be changed, and that can only grow"
+	case gk == schema.GroupKind{Group: "apps", Kind: "StatefulSet"}:
+		return "; if it is immutable, leave it to the object with ignoreFields"
 	}
-	return "; if it is immutable, set onChange: replace"
+	return "" // The object may hold data: nobody is told to delete it.
 }
 
 func causedFields(err error) (fields []string) {

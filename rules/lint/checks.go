@@ -37,6 +37,7 @@ const (
 	APIRule          = "api-rule"
 	ValueForm        = "value-form"
 	ImmutableField   = "immutable-field"
+	ReplacedData     = "replaced-data"
 	ForeignNamespace = "foreign-namespace"
 	AbsentField      = "absent-field"
 	LiteralText      = "literal-text"
@@ -73,6 +74,7 @@ var Checks = []Check{
 	{APIRule, true, "fields that the API server rejects together, or misses"},
 	{ValueForm, true, "a text or number that does not have the form that the API server requires"},
 	{ImmutableField, false, "a field that the API server does not let change, and that follows the spec"},
+	{ReplacedData, false, "a child that holds data, and is deleted when its rendering changes"},
 	{ForeignNamespace, false, "a namespace that `allow` does not include"},
 	{AbsentField, false, "a field that may be absent, and is read without a guard"},
 	{LiteralText, false, "a text that looks like an expression"},

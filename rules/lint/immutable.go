@@ -6,6 +6,7 @@ import (
 
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/rules/schema"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
@@ -48,10 +49,43 @@ func (c *child) changesImmutable() {
 				pos = v.use
 			}
 			c.find(ImmutableField, pos, "%s: follows the spec of the %s, but the API server rejects a change of it", v.where, c.in.src.For.Kind.Value).Hint =
-				"set onChange to replace or keep"
+				c.insteadOfChange()
 			return
 		}
 	}
+}
+
+// insteadOfChange returns what to do about a field that the API server does not let change.
+func (c *child) insteadOfChange() string {
+	if schema.Replaceable(c.gk) {
+		return "set onChange to replace or keep"
+	}
+	return "leave the field to the object with ignoreFields, or set onChange to keep"
+}
+
+// replacesData finds children that are deleted, with the data that they hold, when their rendering changes.
+func (c *child) replacesData() {
+	if change := c.OnChange.Value; change != "replace" && change != "once" {
+		return
+	}
+	lost := "with all data"
+	switch c.gk {
+	case core("PersistentVolumeClaim"), core("PersistentVolume"):
+	case core("Namespace"):
+		lost = "with everything in it"
+	case kindIn("apiextensions.k8s.io", "CustomResourceDefinition"):
+		lost = "with all objects of the kind"
+	case kindIn("apps", "StatefulSet"):
+		retention := c.template.at("spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted")
+		if retention.node == nil || retention.node.Literal().Value == "Retain" {
+			return
+		}
+		lost = "with its claims"
+	default:
+		return
+	}
+	c.find(ReplacedData, c.OnChange.Pos, "onChange: %s deletes the %s %s when its rendering changes", c.OnChange.Value, c.gk.Kind, lost).Hint =
+		"leave onChange out, or set it to keep"
 }
 
 // specIn returns the position of an expression in a value that reads the spec of the

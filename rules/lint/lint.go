@@ -111,6 +111,7 @@ func (r *rule) lint() {
 	for _, c := range r.children {
 		c.literalName()
 		c.changesImmutable()
+		c.replacesData()
 		c.apiRules()
 		c.valueForms()
 		c.selectorLabels()
