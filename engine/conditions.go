@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -56,9 +59,33 @@ func (s *statusDraft) ready() rules.Condition {
 		status = rules.Unknown
 	case ready:
 		status = rules.True
-		total = outcome{reason: reasonReconciled, text: "all children are up to date and ready"}
+		total = outcome{reason: reasonReconciled, text: "all children are up to date and ready" + s.excludedReaders()}
 	}
 	return rules.Condition{Type: conditionReady, Status: status, Reason: total.reason, Message: total.brief()}
+}
+
+// excludedReaders names the children that are excluded because they read an excluded one, which their authors may not
+// have meant.
+func (p *pass) excludedReaders() string {
+	var all []string
+	note := func(c *rules.Child, read []string) {
+		if text := fmt.Sprintf("%s, which reads %s", c.ID, strings.Join(read, " and ")); len(read) > 0 && !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	for i := range p.rendering.Rules {
+		for j := range p.rendering.Rules[i].Children {
+			c := &p.rendering.Rules[i].Children[j]
+			note(c.Child, c.Excluded)
+			for k := range c.Objects {
+				note(c.Child, c.Objects[k].Excluded)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "; excluded: " + joinFirst(all)
 }
 
 // conditionList returns the list of conditions to apply. If the list is atomic for

@@ -25,7 +25,9 @@ type Desired struct {
 	// "deployment.status.availableReplicas". In state Rendered, it names the closed
 	// gates: children that come earlier and are not ready. They delay creation and
 	// changes of the rendering, but not the repair of drift.
-	Waits    []string
+	Waits []string
+	// Excluded are the ids of excluded children that the object reads, so that it is excluded, too.
+	Excluded []string
 	Identity Identity
 	Hash     [16]byte // of the normalised rendering
 	Live     Live     // what Input.Observed returned for Identity

@@ -169,10 +169,12 @@ type ChildResult struct {
 	// State is Rendered if the desired objects are known; each of them has its own
 	// state. In state Excluded there are no objects. In the states Waiting and
 	// Failed, Objects may be incomplete: nothing may be applied or deleted.
-	State   State
-	Err     *Failure // set in state Failed
-	Waits   []string // set in state Waiting
-	Objects []Desired
+	State State
+	Err   *Failure // set in state Failed
+	Waits []string // set in state Waiting
+	// Excluded are the ids of excluded children that this one reads, so that it is excluded, too.
+	Excluded []string
+	Objects  []Desired
 	// Finished are the Pods of replicas that have ended and do not count, youngest
 	// first.
 	Finished       []Live

@@ -106,6 +106,7 @@ func (g *guard) child(ch *syntax.Child, f facts) {
 	g = g.at("")
 	g.quiet = !r.isIntact(ch.When)
 	f = f.and(g.decision(ch.When, types.BoolKind, f, "when").truly())
+	g.mayLack(ch)
 	g.decision(ch.Replicas, types.IntKind, f, "replicas")
 	g.decision(ch.MaxUnavailable, types.IntKind, f, "maxUnavailable")
 	names, f := g.forEach(ch.ForEach, f)
@@ -120,6 +121,7 @@ func (g *guard) child(ch *syntax.Child, f facts) {
 	r.template(ch, k, g.sc)
 	r.replicas(ch)
 	g.template(ch.Template, f)
+	g.excludable = nil
 	names["child"] = r.all.kindType(k)
 	g.sc = r.scope(names)
 	g.decision(ch.ReadyWhen, types.BoolKind, f, "readyWhen")

@@ -129,6 +129,12 @@ func compareLiterals(op string, a, b ref.Val) (result, ok bool) {
 
 // function handles all other calls.
 func (g *guard) function(c ast.CallExpr, f facts) outcome {
+	if out, known := g.included(c); known {
+		return out
+	}
+	for _, arg := range c.Args() {
+		g.readsExcluded(arg, f)
+	}
 	var target outcome
 	if c.IsMemberFunction() {
 		target = g.eval(c.Target(), f)

@@ -14,13 +14,15 @@ import (
 
 // A guard evaluates expressions to find fields that may be absent.
 type guard struct {
-	rule  *rule
-	sc    *expr.TypedScope
-	t     *typed
-	vars  []named
-	quiet bool // it gives no warnings
-	work  *work
-	where string
+	rule *rule
+	sc   *expr.TypedScope
+	t    *typed
+	vars []named
+	// excludable are the children that the expressions must not read plainly, by id.
+	excludable map[string]*value
+	quiet      bool // it gives no warnings
+	work       *work
+	where      string
 }
 
 // A named value is a variable of a loop or an iterator.
@@ -96,7 +98,7 @@ func (g *guard) entry(e *entry, f facts) outcome {
 	}
 	e.walked = true
 	defer func() { e.walked = false }()
-	inner := &guard{rule: g.rule, quiet: g.quiet, work: g.work, where: e.at.where}
+	inner := &guard{rule: g.rule, excludable: g.excludable, quiet: g.quiet, work: g.work, where: e.at.where}
 	return inner.expression(e.node.Parts[0].Expr, f)
 }
 
@@ -109,7 +111,7 @@ func (g *guard) let(l *let, f facts) outcome {
 	outer := g.rule.prefix
 	g.rule.prefix = "" // The let is wrong, not one of those that use it.
 	defer func() { l.walked, g.rule.prefix = false, outer }()
-	inner := &guard{rule: g.rule, quiet: g.quiet, work: g.work, where: "let." + l.src.Name.Value}
+	inner := &guard{rule: g.rule, excludable: g.excludable, quiet: g.quiet, work: g.work, where: "let." + l.src.Name.Value}
 	if l.src.Data != nil {
 		inner.node(l.src.Data, f)
 		return outcome{}
@@ -122,6 +124,7 @@ func (g *guard) typeOf(e ast.Expr) *types.Type { return g.t.ast.GetType(e.ID()) 
 func (g *guard) selectField(e ast.Expr, f facts) outcome {
 	sel := e.AsSelect()
 	name := sel.FieldName()
+	g.readsExcluded(sel.Operand(), f)
 	operand := g.eval(sel.Operand(), f)
 	if sel.IsTestOnly() {
 		if operand.flaws().covers(sel.Operand()) {
@@ -226,6 +229,9 @@ func isBool(e ast.Expr, v types.Bool) bool {
 func (g *guard) index(e ast.Expr, f facts) outcome {
 	c := e.AsCall()
 	from, key := c.Args()[0], c.Args()[1]
+	if c.FunctionName() == operators.Index {
+		g.readsExcluded(from, f)
+	}
 	operand := g.eval(from, f)
 	ran := operand.ran.and(g.eval(key, f).ran)
 	if operand.value == nil {

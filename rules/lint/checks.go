@@ -40,6 +40,7 @@ const (
 	ReplacedData     = "replaced-data"
 	ForeignNamespace = "foreign-namespace"
 	AbsentField      = "absent-field"
+	ExcludedReader   = "excluded-reader"
 	LiteralText      = "literal-text"
 	UnknownKind      = "unknown-kind"
 	NoConditions     = "no-conditions"
@@ -77,6 +78,7 @@ var Checks = []Check{
 	{ReplacedData, false, "a child that holds data, and is deleted when its rendering changes"},
 	{ForeignNamespace, false, "a namespace that `allow` does not include"},
 	{AbsentField, false, "a field that may be absent, and is read without a guard"},
+	{ExcludedReader, false, "a child without a `when` that is excluded together with another one"},
 	{LiteralText, false, "a text that looks like an expression"},
 	{UnknownKind, false, "a version or group of a kind that no schema has"},
 	{NoConditions, false, "a custom resource without `status.conditions`, where reconcel reports"},
