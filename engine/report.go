@@ -16,7 +16,7 @@ type trouble struct {
 	inherited bool
 }
 
-// waitingPatience is how long a primary waits before an Event reports it.
+// waitingPatience is how long a primary waits or retries before an Event reports it.
 const waitingPatience = 30 * time.Second
 
 // report logs and sends Events when the state of the primary changes. Events
@@ -38,7 +38,9 @@ func (p *pass) report(total outcome) (wait time.Duration) {
 		}
 		m.reported, m.waitingSince = nil, time.Time{}
 	case waiting:
-		wait = p.reportWaiting(total)
+		wait = p.reportLasting(total, "resource waiting")
+	case retrying:
+		wait = p.reportLasting(total, "resource retrying")
 	case stalled:
 		p.reportTrouble(total, "resource stalled")
 	}
@@ -56,7 +58,7 @@ func (p *pass) inherited() trouble {
 	c, patience := live[conditionStalled], time.Duration(0)
 	if c["status"] != string(metav1.ConditionTrue) {
 		c, patience = live[conditionReconciling], waitingPatience
-		if c["reason"] != reasonWaiting {
+		if c["reason"] != reasonWaiting && c["reason"] != reasonRetrying {
 			return trouble{}
 		}
 	}
@@ -81,7 +83,7 @@ func (p *pass) reportTrouble(total outcome, what string) {
 		since = p.engine.clock.Now()
 	}
 	m.trouble = trouble{reason: total.reason, message: message, since: since}
-	//nolint:sloglint // One of two constants.
+	//nolint:sloglint // One of three constants.
 	p.engine.log.Warn(what, "object", p.req.String(), "rule", total.at.rule, "child", total.at.id(),
 		"reason", total.reason, "message", total.text)
 	if !same {
@@ -89,7 +91,9 @@ func (p *pass) reportTrouble(total outcome, what string) {
 	}
 }
 
-func (p *pass) reportWaiting(total outcome) (wait time.Duration) {
+// reportLasting reports a trouble that may end by itself, once it has lasted for some time. It returns how long
+// to wait until then.
+func (p *pass) reportLasting(total outcome, what string) (wait time.Duration) {
 	m, now := p.memory, p.engine.clock.Now()
 	if m.waitingSince.IsZero() {
 		m.waitingSince = now
@@ -97,7 +101,7 @@ func (p *pass) reportWaiting(total outcome) (wait time.Duration) {
 	if rest := waitingPatience - now.Sub(m.waitingSince); rest > 0 {
 		return rest
 	}
-	p.reportTrouble(total, "resource waiting")
+	p.reportTrouble(total, what)
 	return 0
 }
 
