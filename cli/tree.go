@@ -30,6 +30,7 @@ cluster-scoped.
   ready        the object is ready
   progressing  it exists, and is not ready yet
   stalled      it has failed, and does not become ready by itself
+  done         it has done its work, and no longer exists
   deleting     it is being deleted
   kept         no rule renders it, and it stays: see the condition Kept
   missing      the rule wants it, and it does not exist

@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/engine/answer"
 	"reconcel/engine/watch"
@@ -30,44 +29,27 @@ const (
 	maxDoneObject = 8 << 10   // of one object; a larger one loses everything but its metadata
 )
 
-// readDone reads what the primary's objects have done.
-func (p *pass) readDone() {
-	p.done = map[objectKey]*rules.Done{}
-	for _, r := range p.primary.Rules {
-		for key, done := range p.doneOf(r) {
-			if done.Of == "" || done.Of == p.req.UID {
-				p.done[parseDoneKey(key)] = done
-			}
-		}
+// doneFor returns what an object of a child has done, or nil.
+func (p *pass) doneFor(d *rules.Desired) *rules.Done {
+	if !d.Child.Remembers() {
+		return nil
 	}
-}
-
-// doneFor returns what an object of the primary has done, or nil.
-func (p *pass) doneFor(id rules.Identity) *rules.Done { return p.done[keyOf(id)] }
-
-// remainsOf returns what is left of an object that is done and gone or going. The live object may be nil.
-func (p *pass) remainsOf(id rules.Identity, live *watch.Object) (l rules.Live, gone bool) {
-	done := p.doneFor(id)
-	if done == nil || p.asksAgain(done) || p.retries(done) || live != nil && (!p.leaves(live) || live.GetUID() != done.UID) {
-		return l, false
+	done := p.doneOf(d.Child.Rule)[rules.DoneKey(d.Identity)]
+	if done == nil || done.Of != "" && done.Of != p.req.UID {
+		return nil
 	}
-	return rules.Live{Object: whole(done, id), Done: done}, true
+	return done
 }
 
 // doneOf returns what the annotation of a rule says.
-func (p *pass) doneOf(r *rules.Rule) (all map[string]*rules.Done) {
-	text, found := doneText(p.self, r.Name)
-	if !found || !r.Remembers() {
-		return nil
-	}
-	if err := json.Unmarshal([]byte(text), &all); err != nil {
+func (p *pass) doneOf(r *rules.Rule) map[string]*rules.Done {
+	all, err := rules.DoneOf(p.self.Content(), r)
+	if err != nil {
 		message := fmt.Sprintf("the annotation %s cannot be read, what it remembers is lost: %v", rules.DonePrefix+r.Name, err)
 		if p.memory.isNews(rules.DonePrefix+r.Name, message) {
 			p.engine.log.Warn("done objects unknown", "object", p.req.String(), "rule", r.Name, "message", message)
 		}
-		return nil
 	}
-	maps.DeleteFunc(all, func(_ string, d *rules.Done) bool { return d == nil })
 	return all
 }
 
@@ -89,29 +71,6 @@ func (pk *primaryKind) remembersIn(o *watch.Object) bool {
 	return slices.ContainsFunc(pk.Rules, func(r *rules.Rule) bool { _, found := doneText(o, r.Name); return found })
 }
 
-// doneKey names an object in the annotation: Kind.group/namespace/name.
-func doneKey(id rules.Identity) string {
-	return strings.Join([]string{id.GVK.GroupKind().String(), id.Namespace, id.Name}, "/")
-}
-
-func parseDoneKey(key string) objectKey {
-	kind, rest, _ := strings.Cut(key, "/")
-	namespace, name, _ := strings.Cut(rest, "/")
-	return objectKey{schema.ParseGroupKind(kind), namespace, name}
-}
-
-// asksAgain reports whether the primary asks to do again what is done.
-func (p *pass) asksAgain(done *rules.Done) bool {
-	again := p.self.GetAnnotations()[rules.AnnotationRunAgain]
-	return again != "" && again != done.Again
-}
-
-// retries reports whether a Job that failed is tried again when it is gone, because nothing but a user
-// deletes it.
-func (p *pass) retries(done *rules.Done) bool {
-	return done.Until != nil && p.engine.clock.Now().Before(done.Until.Time)
-}
-
 // missesNothing reports whether an object is gone or going after it has done what this rendering says.
 func (k *known) missesNothing(d *rules.Desired, live *watch.Object) bool {
 	return k.hasDone(d) && !k.retry && (live == nil || (live.Terminating() || k.deleted) && live.GetUID() == k.done.UID)
@@ -124,45 +83,6 @@ func (k *known) hasRun(d *rules.Desired, live *watch.Object) bool {
 
 func (k *known) hasDone(d *rules.Desired) bool {
 	return k.done != nil && !k.again && d.IsDone(k.done)
-}
-
-// goneOf returns what is left of the objects of a child that are done and gone.
-func (p *pass) goneOf(r *rules.Rule, child *rules.Child) (out []rules.Live) {
-	if !child.Remembers() {
-		return nil
-	}
-	all := p.doneOf(r)
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		k := parseDoneKey(key)
-		id := rules.Identity{GVK: child.GVK, Namespace: k.namespace, Name: k.name}
-		if all[key].Child != child.ID || k.kind != child.GVK.GroupKind() || p.live(id) != nil {
-			continue
-		}
-		if l := p.observed(id); l.Done != nil {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
-// whole returns what is left of an object that is gone.
-func whole(done *rules.Done, id rules.Identity) map[string]any {
-	u := unstructured.Unstructured{Object: maps.Clone(done.Object)}
-	if u.Object == nil {
-		u.Object = map[string]any{}
-	}
-	metadata, _ := u.Object["metadata"].(map[string]any)
-	if metadata = maps.Clone(metadata); metadata == nil {
-		metadata = map[string]any{}
-	}
-	u.Object["metadata"] = metadata
-	u.SetGroupVersionKind(id.GVK)
-	u.SetName(id.Name)
-	if id.Namespace != "" {
-		u.SetNamespace(id.Namespace)
-	}
-	u.SetUID(done.UID)
-	return u.Object
 }
 
 // remember notes on the primary which objects of a rule are done, and forgets those that the rule no
@@ -183,8 +103,8 @@ func (p *pass) remember(ctx context.Context, r *rules.RuleResult) outcome {
 			if all == nil {
 				all = map[string]*rules.Done{}
 			}
-			if old := all[doneKey(d.Identity)]; old == nil || old.UID != now.UID || !d.IsDone(old) {
-				all[doneKey(d.Identity)], changed = now, true
+			if old := all[rules.DoneKey(d.Identity)]; old == nil || old.UID != now.UID || !d.IsDone(old) {
+				all[rules.DoneKey(d.Identity)], changed = now, true
 			}
 		}
 	}
@@ -215,7 +135,7 @@ func stillWanted(r *rules.RuleResult, key string, done *rules.Done) bool {
 		return true
 	}
 	return slices.ContainsFunc(c.Objects, func(d rules.Desired) bool {
-		return d.State != rules.Excluded && (d.Identity.Name == "" || doneKey(d.Identity) == key)
+		return d.State != rules.Excluded && (d.Identity.Name == "" || rules.DoneKey(d.Identity) == key)
 	})
 }
 
@@ -297,7 +217,6 @@ func (p *pass) writeDone(ctx context.Context, rule *rules.Rule, all map[string]*
 		}
 		value = string(text)
 	}
-	defer p.readDone()
 	return p.editMetadata(ctx, p.self.GetFinalizers(), map[string]any{rules.DonePrefix + rule.Name: value})
 }
 
@@ -314,7 +233,7 @@ func (p *pass) lateFields(d *rules.Desired, live *watch.Object) (missing []rules
 	if live == nil || p.leaves(live) {
 		return nil
 	}
-	if done := p.doneFor(d.Identity); done == nil || done.UID != live.GetUID() {
+	if done := p.doneFor(d); done == nil || done.UID != live.GetUID() {
 		return nil
 	}
 	for _, f := range d.Late() {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -113,11 +112,10 @@ type pass struct {
 	trigger   string    // what changed since the last reconciliation
 	reapply   bool      // apply every child, even without drift
 
-	done      map[objectKey]*rules.Done // what objects of the rules have done
-	wanted    map[objectKey]bool        // the rendered objects, if there are many; see wants
-	unread    map[*rules.Lookup]error   // why the objects of a lookup are unknown
-	confirmed bool                      // a live read has shown that the cached primary is up to date
-	gone      bool                      // the primary no longer exists
+	wanted    map[objectKey]bool      // the rendered objects, if there are many; see wants
+	unread    map[*rules.Lookup]error // why the objects of a lookup are unknown
+	confirmed bool                    // a live read has shown that the cached primary is up to date
+	gone      bool                    // the primary no longer exists
 }
 
 func (p *pass) run(ctx context.Context) (Result, error) {
@@ -277,9 +275,6 @@ const renderTimeout = 2 * time.Second
 // package rules is stalled until the object or the rules change. Only a timeout
 // is retried.
 func (p *pass) render(now time.Time) {
-	if slices.ContainsFunc(p.primary.Rules, (*rules.Rule).Remembers) {
-		p.readDone()
-	}
 	p.primary.Render(rules.Input{
 		Self: p.self.Content(), Now: now, Installation: p.engine.installation, Observed: p.observed, Owned: p.owned, Lookup: p.lookup, Timeout: renderTimeout,
 		Coverage: p.engine.coverage,

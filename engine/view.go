@@ -18,11 +18,6 @@ import (
 // observed returns a live child to the renderer.
 func (p *pass) observed(id rules.Identity) rules.Live {
 	o := p.live(id)
-	if len(p.done) > 0 {
-		if l, gone := p.remainsOf(id, o); gone {
-			return l
-		}
-	}
 	if o == nil {
 		return rules.Live{}
 	}
@@ -47,17 +42,9 @@ func (p *pass) owned(r *rules.Rule, child *rules.Child) (out []rules.Live, err e
 		err = rules.ErrUnwatched
 	}
 	for o := range p.objectsOf(c) {
-		if o.Rule() != r.Name || o.Child() != child.ID {
-			continue
+		if o.Rule() == r.Name && o.Child() == child.ID {
+			out = append(out, p.liveOf(o))
 		}
-		l := p.liveOf(o)
-		if len(p.done) > 0 && p.leaves(o) {
-			l = p.observed(o.Identity(child.GVK))
-		}
-		out = append(out, l)
-	}
-	if len(p.done) > 0 {
-		out = append(out, p.goneOf(r, child)...)
 	}
 	return out, err
 }

@@ -5,7 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -39,6 +42,98 @@ type Done struct {
 	Of types.UID `json:"of,omitempty"`
 	// Object is what rules read of the object, without its spec. A Secret has none.
 	Object map[string]any `json:"object,omitempty"`
+}
+
+// DoneOf returns what objects of a rule have done for a primary, by DoneKey.
+func DoneOf(self map[string]any, r *Rule) (map[string]*Done, error) {
+	return doneIn(mapAt(self, "metadata", "annotations"), r)
+}
+
+func doneIn(annotations map[string]any, r *Rule) (all map[string]*Done, err error) {
+	text, found := annotations[DonePrefix+r.Name].(string)
+	if !found {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(all, func(_ string, d *Done) bool { return d == nil })
+	return all, nil
+}
+
+// DoneKey names an object among those of DoneOf: Kind.group/namespace/name.
+func DoneKey(id Identity) string {
+	return strings.Join([]string{id.GVK.GroupKind().String(), id.Namespace, id.Name}, "/")
+}
+
+// AskedAgain reports whether a primary asks to do again what is done.
+func (d *Done) AskedAgain(self map[string]any) bool {
+	again, _ := mapAt(self, "metadata", "annotations")[AnnotationRunAgain].(string)
+	return again != "" && again != d.Again
+}
+
+// Retried reports whether an object that is gone has failed, and is tried again, because nothing but a user has
+// deleted it.
+func (d *Done) Retried(now time.Time) bool { return d.Until != nil && now.Before(d.Until.Time) }
+
+// recalled returns what is left of an object that is done, in place of one that is gone or going.
+func (r *run) recalled(id Identity, live Live) Live {
+	if len(r.done) == 0 {
+		return live
+	}
+	done := r.done[DoneKey(id)]
+	switch {
+	case done == nil, done.Of != "" && string(done.Of) != r.primary.uid, done.AskedAgain(r.in.Self), done.Retried(r.in.Now):
+		return live
+	case live.Object != nil && (!live.leaves() || identityOf(live.Object).uid != string(done.UID)):
+		return live
+	}
+	return Live{Object: done.remains(id), Done: done}
+}
+
+// recalledAll adds what is left of the objects of a child to those that exist.
+func (r *run) recalledAll(c *Child, all []Live) []Live {
+	if len(r.done) == 0 || !c.Remembers() {
+		return all
+	}
+	all = slices.Clone(all)
+	exist := map[string]bool{}
+	for i, live := range all {
+		o := identityOf(live.Object)
+		id := Identity{GVK: c.GVK, Namespace: o.namespace, Name: o.name}
+		exist[DoneKey(id)] = true
+		all[i] = r.recalled(id, live)
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.done)) {
+		kind, rest, _ := strings.Cut(key, "/")
+		namespace, name, _ := strings.Cut(rest, "/")
+		if r.done[key].Child != c.ID || exist[key] || kind != c.GVK.GroupKind().String() {
+			continue
+		}
+		if live := r.recalled(Identity{GVK: c.GVK, Namespace: namespace, Name: name}, Live{}); live.Done != nil {
+			all = append(all, live)
+		}
+	}
+	return all
+}
+
+// remains returns what is left of an object.
+func (d *Done) remains(id Identity) map[string]any {
+	object := maps.Clone(d.Object)
+	if object == nil {
+		object = map[string]any{}
+	}
+	metadata := maps.Clone(mapAt(object, "metadata"))
+	if metadata == nil {
+		metadata = map[string]any{}
+	}
+	metadata["name"], metadata["uid"] = id.Name, string(d.UID)
+	if id.Namespace != "" {
+		metadata["namespace"] = id.Namespace
+	}
+	object["apiVersion"], object["kind"] = id.GVK.ToAPIVersionAndKind()
+	object["metadata"] = metadata
+	return object
 }
 
 func (d *Done) readiness() (kstatus.Readiness, string) {

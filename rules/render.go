@@ -43,6 +43,7 @@ func (r *run) enter(in Input, gvk schema.GroupVersionKind) {
 	metadata := mapAt(in.Self, "metadata")
 	r.in = in
 	r.in.Self = visible(in.Self, metadata)
+	r.annotations = mapAt(metadata, "annotations")
 	r.primary = identityIn(metadata, gvk)
 }
 
@@ -151,6 +152,10 @@ func (r *run) begin(rule *Rule, res *RuleResult) {
 	r.lookups = resize(r.lookups, len(rule.Lookups))
 	clear(r.lookups)
 	r.absent, r.work, r.spent, r.clock = r.absent[:0], 0, 0, expr.ClockAt(r.in.Now)
+	r.done = nil
+	if rule.Remembers() {
+		r.done, _ = doneIn(r.annotations, rule) // Who writes it reports an error.
+	}
 }
 
 // carriesFinalizer reports whether the primary has the rule's finalizer. It was

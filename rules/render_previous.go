@@ -22,5 +22,6 @@ func (r *run) owned(c *Child) ([]Live, error) {
 	if r.in.Owned == nil {
 		return nil, nil
 	}
-	return r.in.Owned(r.rule, c)
+	all, err := r.in.Owned(r.rule, c)
+	return r.recalledAll(c, all), err
 }

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"slices"
+
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -25,10 +27,5 @@ var replaceable = map[string][]string{
 // that hold data, such as claims of volumes, for those whose deletion deletes other objects, such as a Namespace, and
 // for custom kinds, of which nothing is known.
 func Replaceable(gk runtimeschema.GroupKind) bool {
-	for _, kind := range replaceable[gk.Group] {
-		if kind == gk.Kind {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(replaceable[gk.Group], gk.Kind)
 }

@@ -99,8 +99,11 @@ func (b *builder) want(self *Node, result *rules.RuleResult, find func(*rules.De
 
 func (b *builder) wantObject(self, n *Node, d *rules.Desired, found rendered.Finding) {
 	n.Namespace, n.Name, n.Message = d.Identity.Namespace, d.Identity.Name, found.Message
-	if d.Live.Object == nil {
+	if d.Live.Object == nil || d.Live.Done != nil {
 		n.State = absentState(found.State)
+		if d.Live.Done != nil && found.State == rendered.Ready {
+			n.State, n.Message = done, "it has done its work, and is gone"
+		}
 		self.Children = append(self.Children, n)
 		return
 	}

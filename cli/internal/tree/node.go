@@ -17,6 +17,7 @@ const (
 	ready       State = "ready"
 	progressing State = "progressing" // it exists, and is not ready yet
 	stalled     State = "stalled"     // it does not become ready by itself
+	done        State = "done"        // it is ready, and no longer exists
 	deleting    State = "deleting"
 	missing     State = "missing" // the rule wants it, and it does not exist
 	waiting     State = "waiting" // the rule waits for something before it creates the object
