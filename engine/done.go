@@ -41,9 +41,26 @@ func (p *pass) doneFor(d *rules.Desired) *rules.Done {
 	return done
 }
 
-// doneOf returns what the annotation of a rule says.
+// A doneRecord is what the annotation of a rule says, as it was last read.
+type doneRecord struct {
+	text string
+	all  map[string]*rules.Done
+}
+
+// doneOf returns what the annotation of a rule says. It must not be changed.
 func (p *pass) doneOf(r *rules.Rule) map[string]*rules.Done {
+	text, found := doneText(p.self, r.Name)
+	if !found {
+		return nil
+	}
+	if last, known := p.memory.done[r.Name]; known && last.text == text {
+		return last.all
+	}
 	all, err := rules.DoneOf(p.self.Content(), r)
+	if p.memory.done == nil {
+		p.memory.done = map[string]doneRecord{}
+	}
+	p.memory.done[r.Name] = doneRecord{text, all}
 	if err != nil {
 		message := fmt.Sprintf("the annotation %s cannot be read, what it remembers is lost: %v", rules.DonePrefix+r.Name, err)
 		if p.memory.isNews(rules.DonePrefix+r.Name, message) {
@@ -88,7 +105,7 @@ func (k *known) hasDone(d *rules.Desired) bool {
 // remember notes on the primary which objects of a rule are done, and forgets those that the rule no
 // longer wants.
 func (p *pass) remember(ctx context.Context, r *rules.RuleResult) outcome {
-	all := p.doneOf(r.Rule)
+	all := maps.Clone(p.doneOf(r.Rule))
 	before := len(all)
 	maps.DeleteFunc(all, func(key string, d *rules.Done) bool { return !stillWanted(r, key, d) })
 	changed := len(all) != before
