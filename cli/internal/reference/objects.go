@@ -239,10 +239,16 @@ func (v *ruleView) ignored(src *syntax.Child) Text {
 func (v *ruleView) changes(c *rules.Child) Text {
 	var all []Text
 	switch c.OnChange {
-	case rules.Replace:
+	case rules.Replace, rules.Once:
 		all = append(all, compose("to change it, reconcel deletes it and creates it again"))
 	case rules.Keep:
 		all = append(all, compose("it stays as it was created: changes of the "+v.kind+" have no effect on it"))
+	}
+	switch {
+	case c.IsJob() && c.Remembers():
+		all = append(all, compose("when it has finished and is gone, it does not run again unless it changes"))
+	case c.OnChange == rules.Once:
+		all = append(all, compose("when it was ready and is gone, it is not created again unless it changes"))
 	}
 	if c.Sequential {
 		all = append(all, compose("one object after another: each waits until those before it are ready"))
