@@ -24,12 +24,17 @@ func indexOf(o *watch.Object) int {
 	return -1
 }
 
-// due splits objects into those whose deletion waits for no other one, and the rest. An object
-// that is being deleted is due until it is gone. A stage is due when those before it are gone.
+// due sorts objects, which caches give in any order, and splits them into those whose deletion waits for
+// no other one, and the rest. An object that is being deleted is due until it is gone. A stage is due when
+// those before it are gone.
 func due(all []remaining) (now, later []remaining) {
 	if len(all) == 0 {
 		return nil, nil
 	}
+	slices.SortFunc(all, func(a, b remaining) int {
+		return cmp.Or(strings.Compare(a.kind.GVK.String(), b.kind.GVK.String()), strings.Compare(a.object.GetNamespace(), b.object.GetNamespace()),
+			strings.Compare(a.object.GetName(), b.object.GetName()))
+	})
 	first := slices.MinFunc(all, func(a, b remaining) int { return cmp.Compare(a.stage, b.stage) }).stage
 	last := map[string]int{} // index of an object in all, by child
 	for i, c := range all {
