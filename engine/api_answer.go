@@ -167,7 +167,7 @@ func remedy(d *rules.Desired) string {
 	case gk == schema.GroupKind{Group: "apps", Kind: "StatefulSet"}:
 		return "; if it is immutable, leave it to the object with ignoreFields"
 	}
-	return "" // The object may hold data: nobody is told to delete it.
+	return "" // The object may hold data, so the message must not advise to delete it.
 }
 
 func causedFields(err error) (fields []string) {

@@ -128,14 +128,10 @@ func (p *pass) ensureExisting(ctx context.Context, k Kind, d *rules.Desired, w *
 
 // known returns the facts that decide needs about an object.
 func (p *pass) known(d *rules.Desired, w *written, live *watch.Object) known {
-	var done *rules.Done
-	if d.Child.Remembers() {
-		done = p.doneFor(d)
-	}
 	return known{
 		primary: p.req, since: p.self.GetCreationTimestamp(), ending: p.self.Terminating(), rules: p.primary.Rules, written: w,
-		deleted: live != nil && p.memory.hasDeleted(live.GetUID()), done: done, again: done != nil && done.AskedAgain(p.self.Content()),
-		retry: done != nil && done.Retried(p.engine.clock.Now()),
+		deleted: live != nil && p.memory.hasDeleted(live.GetUID()),
+		again:   d.Done != nil && d.Done.AskedAgain(p.self.Content()), retry: d.Done != nil && d.Done.Retried(p.engine.clock.Now()),
 		renew: p.reapply && p.reapplies(d, live) || live != nil && p.verdict.inherits(live) || d.Child.Generates() && p.isDue(d, live),
 	}
 }

@@ -19,10 +19,10 @@ import (
 // inventoryInterval is how often unused kinds are removed from the inventory.
 const inventoryInterval = 5 * time.Second
 
-// restoreInterval is how often reconcel looks whether its inventory is still there.
+// restoreInterval is how often reconcel checks that its inventory exists.
 const restoreInterval = 30 * time.Second
 
-// restoreInventory creates the inventory again if somebody has deleted it.
+// restoreInventory creates the inventory again if it was deleted.
 func (e *Engine) restoreInventory(ctx context.Context) {
 	restored, err := e.inventory.Restore(ctx)
 	switch {
@@ -30,7 +30,7 @@ func (e *Engine) restoreInventory(ctx context.Context) {
 	case err != nil:
 		e.log.Warn("inventory not checked, will retry", "error", err)
 	case restored:
-		e.log.Warn("inventory restored, somebody has deleted it", "object", "ConfigMap/"+e.options.Namespace+"/"+inventory.Name(e.options.Name))
+		e.log.Warn("inventory restored after its deletion", "object", "ConfigMap/"+e.options.Namespace+"/"+inventory.Name(e.options.Name))
 	}
 }
 

@@ -69,7 +69,10 @@ func (s *statusDraft) ready() rules.Condition {
 func (p *pass) excludedReaders() string {
 	var all []string
 	note := func(c *rules.Child, read []string) {
-		if text := fmt.Sprintf("%s, which reads %s", c.ID, strings.Join(read, " and ")); len(read) > 0 && !slices.Contains(all, text) {
+		if len(read) == 0 {
+			return
+		}
+		if text := fmt.Sprintf("%s, which reads %s", c.ID, strings.Join(read, " and ")); !slices.Contains(all, text) {
 			all = append(all, text)
 		}
 	}

@@ -218,7 +218,7 @@ func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, l
 		return func() { p.repaired(d, w.damper.loop.by) }, nil
 	}
 	if wait := w.damper.change(now); wait > 0 {
-		return nil, &conflictLoopError{object: d.Identity.String(), wait: wait}
+		return nil, &conflictLoopError{object: d.Identity.String(), reads: p.volatileReads(), wait: wait}
 	}
 	return func() { p.did(Configured, d, p.trigger) }, nil
 }

@@ -37,7 +37,6 @@ type known struct {
 	rules   []*rules.Rule // all rules of the primary's kind
 	written *written      // our last write of the object
 	deleted bool          // we have deleted the live object already
-	done    *rules.Done   // what the object has done, or nil
 	again   bool          // a done object is to be done again
 	retry   bool          // a Job that failed is tried again when it is gone
 	renew   bool          // apply the object even if it has not drifted
@@ -48,7 +47,7 @@ type known struct {
 // conflict, or of another owner.
 func decide(d *rules.Desired, live *watch.Object, k known) step {
 	switch {
-	case k.done != nil && k.missesNothing(d, live):
+	case d.Done != nil && k.missesNothing(d, live):
 		return step{action: Unchanged}
 	case live == nil && len(d.Waits) > 0:
 		return skipFor(forValues)
@@ -60,7 +59,7 @@ func decide(d *rules.Desired, live *watch.Object, k known) step {
 		return decideShared(d, live, k)
 	case !k.owns(d, live):
 		return k.decideForeign(d, live)
-	case k.again && k.done.UID == live.GetUID():
+	case k.again && d.Done.UID == live.GetUID():
 		return step{action: Replaced}
 	case keepsExisting(d.Child):
 		return step{action: Unchanged}

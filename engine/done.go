@@ -29,47 +29,7 @@ const (
 	maxDoneObject = 8 << 10   // of one object; a larger one loses everything but its metadata
 )
 
-// doneFor returns what an object of a child has done, or nil.
-func (p *pass) doneFor(d *rules.Desired) *rules.Done {
-	if !d.Child.Remembers() {
-		return nil
-	}
-	done := p.doneOf(d.Child.Rule)[rules.DoneKey(d.Identity)]
-	if done == nil || done.Of != "" && done.Of != p.req.UID {
-		return nil
-	}
-	return done
-}
-
-// A doneRecord is what the annotation of a rule says, as it was last read.
-type doneRecord struct {
-	text string
-	all  map[string]*rules.Done
-}
-
-// doneOf returns what the annotation of a rule says. It must not be changed.
-func (p *pass) doneOf(r *rules.Rule) map[string]*rules.Done {
-	text, found := doneText(p.self, r.Name)
-	if !found {
-		return nil
-	}
-	if last, known := p.memory.done[r.Name]; known && last.text == text {
-		return last.all
-	}
-	all, err := rules.DoneOf(p.self.Content(), r)
-	if p.memory.done == nil {
-		p.memory.done = map[string]doneRecord{}
-	}
-	p.memory.done[r.Name] = doneRecord{text, all}
-	if err != nil {
-		message := fmt.Sprintf("the annotation %s cannot be read, what it remembers is lost: %v", rules.DonePrefix+r.Name, err)
-		if p.memory.isNews(rules.DonePrefix+r.Name, message) {
-			p.engine.log.Warn("done objects unknown", "object", p.req.String(), "rule", r.Name, "message", message)
-		}
-	}
-	return all
-}
-
+// doneText returns the annotation of a rule on a primary.
 func doneText(o *watch.Object, rule string) (text string, found bool) {
 	metadata, _ := o.Content()["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
@@ -77,10 +37,16 @@ func doneText(o *watch.Object, rule string) (text string, found bool) {
 	return text, found
 }
 
-// marked reports whether a primary has a finalizer or an annotation of a rule that go together.
-func marked(o *watch.Object, rule string) bool {
-	_, remembers := doneText(o, rule)
-	return remembers || slices.Contains(o.GetFinalizers(), rules.Finalizer(rule))
+// markOf returns which mark of a rule a primary has, in words: its finalizer, or else its annotation. They are
+// removed together. It returns "" if there is none.
+func markOf(o *watch.Object, rule string) string {
+	if slices.Contains(o.GetFinalizers(), rules.Finalizer(rule)) {
+		return "finalizer " + rules.Finalizer(rule)
+	}
+	if _, remembers := doneText(o, rule); remembers {
+		return "annotation " + rules.DonePrefix + rule
+	}
+	return ""
 }
 
 // remembersIn reports whether a primary has the annotation of a rule.
@@ -90,22 +56,28 @@ func (pk *primaryKind) remembersIn(o *watch.Object) bool {
 
 // missesNothing reports whether an object is gone or going after it has done what this rendering says.
 func (k *known) missesNothing(d *rules.Desired, live *watch.Object) bool {
-	return k.hasDone(d) && !k.retry && (live == nil || (live.Terminating() || k.deleted) && live.GetUID() == k.done.UID)
+	return k.hasDone(d) && !k.retry && (live == nil || (live.Terminating() || k.deleted) && live.GetUID() == d.Done.UID)
 }
 
 // hasRun reports whether an object that exists has done what this rendering says.
 func (k *known) hasRun(d *rules.Desired, live *watch.Object) bool {
-	return k.hasDone(d) && live.GetUID() == k.done.UID
+	return k.hasDone(d) && live.GetUID() == d.Done.UID
 }
 
 func (k *known) hasDone(d *rules.Desired) bool {
-	return k.done != nil && !k.again && d.IsDone(k.done)
+	return d.Done != nil && !k.again && d.IsDone(d.Done)
 }
 
 // remember notes on the primary which objects of a rule are done, and forgets those that the rule no
 // longer wants.
 func (p *pass) remember(ctx context.Context, r *rules.RuleResult) outcome {
-	all := maps.Clone(p.doneOf(r.Rule))
+	if r.DoneErr != nil {
+		message := fmt.Sprintf("the annotation %s cannot be read, what it remembers is lost: %v", rules.DonePrefix+r.Rule.Name, r.DoneErr)
+		if p.memory.isNews(rules.DonePrefix+r.Rule.Name, message) {
+			p.engine.log.Warn("done objects unknown", "object", p.req.String(), "rule", r.Rule.Name, "message", message)
+		}
+	}
+	all := maps.Clone(r.Done)
 	before := len(all)
 	maps.DeleteFunc(all, func(key string, d *rules.Done) bool { return !stillWanted(r, key, d) })
 	changed := len(all) != before
@@ -173,7 +145,7 @@ func (p *pass) finished(d *rules.Desired) *rules.Done {
 		return nil
 	case d.Readiness == kstatus.Stalled:
 		if len(ttl) == 0 {
-			return nil // If it is gone, somebody has deleted it.
+			return nil // Only a user deletes it, to try it again.
 		}
 		seconds, _ := ttl[0].Value.(int64)
 		until := metav1.NewTime(at.Add(time.Duration(seconds) * time.Second))
@@ -250,7 +222,7 @@ func (p *pass) lateFields(d *rules.Desired, live *watch.Object) (missing []rules
 	if live == nil || p.leaves(live) {
 		return nil
 	}
-	if done := p.doneFor(d); done == nil || done.UID != live.GetUID() {
+	if d.Done == nil || d.Done.UID != live.GetUID() {
 		return nil
 	}
 	for _, f := range d.Late() {

@@ -90,10 +90,10 @@ func secretDiffers(d *rules.Desired, live *watch.Object, w *written) bool {
 			return true
 		}
 	}
-	left := d.IgnoredPaths()
+	left, owned := d.IgnoredPaths(), live.Fields().Set()
 	for key := range have {
 		_, wanted := want[key]
-		if !wanted && live.Fields().Set().Has("data", key) && !slices.ContainsFunc(left, func(path []string) bool { return reaches(path, "data", key) }) {
+		if !wanted && owned.Has("data", key) && !slices.ContainsFunc(left, func(path []string) bool { return reaches(path, "data", key) }) {
 			return true
 		}
 	}
@@ -138,10 +138,8 @@ func onlyIgnored(d *rules.Desired, live *watch.Object, w *written) bool {
 // withoutIgnored removes the late fields of a rendering, and maps that are empty because an
 // ignored field was left out: we never own such a map itself.
 func withoutIgnored(d *rules.Desired, desired map[string]any) map[string]any {
-	for _, f := range d.Late() {
-		unstructured.RemoveNestedField(desired, f.Path...)
-	}
 	for _, path := range d.IgnoredPaths() {
+		unstructured.RemoveNestedField(desired, path...) // A late field.
 		for end := len(path) - 1; end > 0; end-- {
 			m, found, err := unstructured.NestedFieldNoCopy(desired, path[:end]...)
 			if parent, ok := m.(map[string]any); err != nil || !found || !ok || len(parent) > 0 {

@@ -28,7 +28,6 @@ type memory struct {
 	reads        watch.Reads
 	self         *watch.Object            // the response to our last write of the primary, until the cache catches up
 	patches      map[string]*writtenPatch // by manager
-	done         map[string]doneRecord    // by rule name
 	deselectedAt map[string]time.Time     // when a rule was first seen to deselect the primary, by rule name
 
 	orphaning atomic.Bool // the primary is deleted without its children; set when an event shows it

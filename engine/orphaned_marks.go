@@ -33,12 +33,12 @@ func (e *Engine) removeMarks(ctx context.Context, pl *plan, f inventory.Finalize
 		return e.removeBundle(ctx, pl, f)
 	}
 	err := e.eachPrimary(ctx, f.Primary(), func(k Kind, o *watch.Object) error {
-		if marked(o, f.Rule) {
+		if markOf(o, f.Rule) != "" {
 			// First, because it holds for the state that was read.
 			if err := e.removeFinalizer(ctx, k, o, f.Rule); err != nil {
 				return err
 			}
-			e.log.Info("removed the finalizer of a removed rule", "object", subjectOf(k, o), "rule", f.Rule)
+			e.log.Info("removed the finalizer or annotation of a removed rule", "object", subjectOf(k, o), "rule", f.Rule)
 		}
 		return e.removeOrphanedAnnotation(ctx, pl.primaries[f.Primary()], k, o)
 	})

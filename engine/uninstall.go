@@ -143,11 +143,12 @@ func (u *uninstaller) uninstallPrimaries(ctx context.Context, r inventory.Remove
 }
 
 func (u *uninstaller) release(ctx context.Context, rule string, k Kind, o *watch.Object) error {
-	if !marked(o, rule) {
+	mark := markOf(o, rule)
+	if mark == "" {
 		return nil
 	}
 	subject := subjectOf(k, o)
-	return u.act("remove the finalizer of", subject, "finalizer "+rules.Finalizer(rule)+" removed", func() error {
+	return u.act("remove the "+mark+" of", subject, mark+" removed", func() error {
 		return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 			err := u.engine.removeFinalizer(ctx, k, o, rule)
 			if apierrors.IsConflict(err) {

@@ -29,6 +29,7 @@ type Desired struct {
 	// Excluded are the ids of excluded children that the object reads, so that it is excluded, too.
 	Excluded []string
 	Identity Identity
+	Done     *Done    // what an object of this name has done, whether it exists or not; nil: nothing
 	Hash     [16]byte // of the normalised rendering
 	Live     Live     // what Input.Observed returned for Identity
 	// Readiness of the live child with respect to this rendering. An object

@@ -34,8 +34,8 @@ type Done struct {
 	Run    string    `json:"run"` // digest of the rendering that has run, see Desired.Run
 	Again  string    `json:"again,omitempty"`
 	Failed string    `json:"failed,omitempty"` // why it failed; "": it succeeded
-	// Until is when the API server deletes a failed Job. If it is gone before, somebody has deleted
-	// it, in order to try it again.
+	// Until is when the API server deletes a failed Job. If it is deleted earlier, a user wants to
+	// try it again.
 	Until *metav1.Time `json:"until,omitempty"`
 	// Of is the UID of the primary, for an entry of finalize. A restored copy of the primary runs
 	// its entries again.
@@ -44,11 +44,7 @@ type Done struct {
 	Object map[string]any `json:"object,omitempty"`
 }
 
-// DoneOf returns what objects of a rule have done for a primary, by DoneKey.
-func DoneOf(self map[string]any, r *Rule) (map[string]*Done, error) {
-	return doneIn(mapAt(self, "metadata", "annotations"), r)
-}
-
+// doneIn returns what the annotations of a primary say of the objects of a rule.
 func doneIn(annotations map[string]any, r *Rule) (all map[string]*Done, err error) {
 	text, found := annotations[DonePrefix+r.Name].(string)
 	if !found {
@@ -61,7 +57,7 @@ func doneIn(annotations map[string]any, r *Rule) (all map[string]*Done, err erro
 	return all, nil
 }
 
-// DoneKey names an object among those of DoneOf: Kind.group/namespace/name.
+// DoneKey names an object in the annotation: Kind.group/namespace/name.
 func DoneKey(id Identity) string {
 	return strings.Join([]string{id.GVK.GroupKind().String(), id.Namespace, id.Name}, "/")
 }
@@ -76,14 +72,23 @@ func (d *Done) AskedAgain(self map[string]any) bool {
 // deleted it.
 func (d *Done) Retried(now time.Time) bool { return d.Until != nil && now.Before(d.Until.Time) }
 
+// doneBy returns what an object has done, or nil.
+func (r *run) doneBy(id Identity) *Done {
+	if len(r.result.Done) == 0 {
+		return nil
+	}
+	done := r.result.Done[DoneKey(id)]
+	if done == nil || done.Of != "" && string(done.Of) != r.primary.uid {
+		return nil
+	}
+	return done
+}
+
 // recalled returns what is left of an object that is done, in place of one that is gone or going.
 func (r *run) recalled(id Identity, live Live) Live {
-	if len(r.done) == 0 {
-		return live
-	}
-	done := r.done[DoneKey(id)]
+	done := r.doneBy(id)
 	switch {
-	case done == nil, done.Of != "" && string(done.Of) != r.primary.uid, done.AskedAgain(r.in.Self), done.Retried(r.in.Now):
+	case done == nil, done.AskedAgain(r.in.Self), done.Retried(r.in.Now):
 		return live
 	case live.Object != nil && (!live.leaves() || identityOf(live.Object).uid != string(done.UID)):
 		return live
@@ -93,7 +98,7 @@ func (r *run) recalled(id Identity, live Live) Live {
 
 // recalledAll adds what is left of the objects of a child to those that exist.
 func (r *run) recalledAll(c *Child, all []Live) []Live {
-	if len(r.done) == 0 || !c.Remembers() {
+	if len(r.result.Done) == 0 || !c.Remembers() {
 		return all
 	}
 	all = slices.Clone(all)
@@ -104,10 +109,10 @@ func (r *run) recalledAll(c *Child, all []Live) []Live {
 		exist[DoneKey(id)] = true
 		all[i] = r.recalled(id, live)
 	}
-	for _, key := range slices.Sorted(maps.Keys(r.done)) {
+	for _, key := range slices.Sorted(maps.Keys(r.result.Done)) {
 		kind, rest, _ := strings.Cut(key, "/")
 		namespace, name, _ := strings.Cut(rest, "/")
-		if r.done[key].Child != c.ID || exist[key] || kind != c.GVK.GroupKind().String() {
+		if r.result.Done[key].Child != c.ID || exist[key] || kind != c.GVK.GroupKind().String() {
 			continue
 		}
 		if live := r.recalled(Identity{GVK: c.GVK, Namespace: namespace, Name: name}, Live{}); live.Done != nil {

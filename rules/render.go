@@ -152,9 +152,8 @@ func (r *run) begin(rule *Rule, res *RuleResult) {
 	r.lookups = resize(r.lookups, len(rule.Lookups))
 	clear(r.lookups)
 	r.absent, r.work, r.spent, r.clock = r.absent[:0], 0, 0, expr.ClockAt(r.in.Now)
-	r.done = nil
 	if rule.Remembers() {
-		r.done, _ = doneIn(r.annotations, rule) // Who writes it reports an error.
+		res.Done, res.DoneErr = doneIn(r.annotations, rule)
 	}
 }
 

@@ -21,6 +21,7 @@ func (r *run) identify(d *Desired) {
 	}
 	r.setIdentity(d, Identity{GVK: d.Child.GVK, Namespace: ns, Name: name})
 	if d.Identity.Name != "" && r.in.Observed != nil {
+		d.Done = r.doneBy(d.Identity)
 		d.Live = r.recalled(d.Identity, r.in.Observed(d.Identity))
 	}
 }

@@ -30,10 +30,9 @@ type run struct {
 	// conditions is the number that the primary gets from forEach, and conditionBytes the
 	// size of all its conditions, over all rules.
 	conditions, conditionBytes int
-	done                       map[string]*Done // what objects of the rule have done
-	annotations                map[string]any   // of the primary, with those that rules do not see
-	work                       int              // of the rule's expressions, in values
-	spent                      uint64           // by the rule's loops
+	annotations                map[string]any // of the primary, with those that rules do not see
+	work                       int            // of the rule's expressions, in values
+	spent                      uint64         // by the rule's loops
 	clock                      expr.Clock
 	absent                     []absence
 	metadata                   traits.Mapper // of the object being written, if it is an expression

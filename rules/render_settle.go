@@ -16,8 +16,8 @@ func (r *run) settleAll(c *ChildResult, where string, res result) {
 		c.Err = r.failure(fmt.Sprintf("child %q", c.Child.ID), where, res.err)
 	}
 	c.State, c.Waits = r.settled(c.State, c.Waits, res)
-	if c.State == Excluded {
-		c.Excluded = r.excluded(res.unknown)
+	if by := r.excluded(res.unknown); c.State == Excluded && by != nil {
+		c.Excluded = by
 	}
 }
 
@@ -27,8 +27,8 @@ func (r *run) settle(d *Desired, where string, res result) {
 		d.Err = r.failure(d.Subject(), where, res.err)
 	}
 	d.State, d.Waits = r.settled(d.State, d.Waits, res)
-	if d.State == Excluded {
-		d.Excluded = r.excluded(res.unknown)
+	if by := r.excluded(res.unknown); d.State == Excluded && by != nil {
+		d.Excluded = by
 	}
 }
 

@@ -97,10 +97,13 @@ type RuleResult struct {
 	// Err is why the rule as a whole could not be rendered (for.when or a validate
 	// check). Its children and patch are then empty, and so are its status and conditions
 	// unless Invalid is set.
-	Err        *Failure
-	Invalid    bool          // Err is that of a validate check
-	Children   []ChildResult // one for each of Rule.Children, in that order
-	Patch      []byte        // a JSON object for the primary itself; empty: the rule has no patch, or it failed or waits
+	Err      *Failure
+	Invalid  bool          // Err is that of a validate check
+	Children []ChildResult // one for each of Rule.Children, in that order
+	// Done is what objects of the rule have done, by DoneKey. DoneErr is why that cannot be read.
+	Done       map[string]*Done
+	DoneErr    error
+	Patch      []byte // a JSON object for the primary itself; empty: the rule has no patch, or it failed or waits
 	PatchErr   *Failure
 	PatchWaits []string // what the patch waits for
 	Status     []byte   // a JSON object with sorted keys; empty: the rule writes no status

@@ -5,6 +5,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/rules/kstatus"
 )
 
 // expiry returns when a Job is deleted because it has finished, or the zero time. Like the
@@ -14,18 +16,11 @@ func expiry(u *unstructured.Unstructured) time.Time {
 	if !limited || u.GetDeletionTimestamp() != nil {
 		return time.Time{}
 	}
-	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-	for _, c := range conditions {
-		condition, _ := c.(map[string]any)
-		if kind := condition["type"]; condition["status"] != "True" || kind != "Complete" && kind != "Failed" {
-			continue
-		}
-		text, _ := condition["lastTransitionTime"].(string)
-		if finished, err := time.Parse(time.RFC3339, text); err == nil {
-			return finished.Add(time.Duration(ttl) * time.Second)
-		}
+	finished, done := kstatus.Finished(u.Object)
+	if !done {
+		return time.Time{}
 	}
-	return time.Time{}
+	return finished.Add(time.Duration(ttl) * time.Second)
 }
 
 // NextExpiry returns when the next Job is deleted later because it has finished, or the zero time.

@@ -250,7 +250,7 @@ func (inv *Inventory) tryChange(ctx context.Context, edit func(*content) error) 
 		return err
 	}
 	if stored == nil {
-		err = inv.create(ctx, &c)
+		_, err = inv.create(ctx, &c)
 	} else if changed, wrong := c.fill(stored); wrong != nil {
 		return wrong
 	} else if changed {
@@ -262,22 +262,22 @@ func (inv *Inventory) tryChange(ctx context.Context, edit func(*content) error) 
 	return err
 }
 
-// create creates the ConfigMap, unless there is nothing to record.
-func (inv *Inventory) create(ctx context.Context, c *content) error {
+// create creates the ConfigMap, unless there is nothing to record, and reports whether it did.
+func (inv *Inventory) create(ctx context.Context, c *content) (created bool, err error) {
 	configMap := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
 		"metadata": map[string]any{"name": Name(inv.options.Installation), "namespace": inv.options.Namespace,
 			"labels": map[string]any{rules.LabelManagedBy: rules.ManagedBy}},
 	}}
 	if changed, err := c.fill(configMap); err != nil || !changed {
-		return err
+		return false, err
 	}
-	_, err := inv.client.Create(ctx, configMap, metav1.CreateOptions{FieldManager: inv.options.FieldManager})
-	return err
+	_, err = inv.client.Create(ctx, configMap, metav1.CreateOptions{FieldManager: inv.options.FieldManager})
+	return err == nil, err
 }
 
-// Restore creates the ConfigMap again, as it was last seen, if somebody has deleted it, and reports
-// whether it did. Without it, the next process would not know the kinds of removed children.
+// Restore creates the ConfigMap again, as it was last seen, if it was deleted, and reports whether it
+// did. Without it, the next process would not know the kinds of removed children.
 func (inv *Inventory) Restore(ctx context.Context) (restored bool, err error) {
 	if inv.client == nil || inv.options.Shadow {
 		return false, nil
@@ -297,10 +297,8 @@ func (inv *Inventory) Restore(ctx context.Context) (restored bool, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if err := inv.create(ctx, inv.last); err != nil {
-		return false, inv.describe(err)
-	}
-	return true, nil
+	restored, err = inv.create(ctx, inv.last)
+	return restored, inv.describe(err)
 }
 
 // read returns the content and the ConfigMap, which is nil if there is none. A

@@ -23,8 +23,8 @@ func (r *rule) excludable() map[string]*value {
 	return out
 }
 
-// mayLack prepares the guard for the expressions that decide about a child without a when: if one reads an excluded child,
-// the reader is excluded as well, and nobody has said so.
+// mayLack prepares the guard for the expressions of a child without a when. If one of them reads an excluded child, the
+// reader is excluded as well, although no when of its own says so.
 func (g *guard) mayLack(ch *syntax.Child) {
 	if ch.When == nil {
 		g.excludable = g.rule.excludable()

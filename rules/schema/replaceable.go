@@ -25,7 +25,7 @@ var replaceable = map[string][]string{
 
 // Replaceable reports whether nothing is lost when an object of a kind is deleted and created again. It is false for kinds
 // that hold data, such as claims of volumes, for those whose deletion deletes other objects, such as a Namespace, and
-// for custom kinds, of which nothing is known.
+// for custom kinds, which may hold data.
 func Replaceable(gk runtimeschema.GroupKind) bool {
 	return slices.Contains(replaceable[gk.Group], gk.Kind)
 }
