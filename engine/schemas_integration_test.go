@@ -166,10 +166,16 @@ func TestStatusFieldGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("the status was sent %d times", len(found))
-	for i := 2; i < len(found); i++ { // The first two are the rejected status and the report of that.
-		if early := found[i].Received.Sub(found[i-1].Received); early < earliestRetry {
-			t.Errorf("the status was sent again after %s, want at least %s", early, earliestRetry)
+	// The first two are the rejected status and the report of that. One may be early, because
+	// a status is sent again once the engine knows the new schema.
+	var early []time.Duration
+	for i := 2; i < len(found); i++ {
+		if after := found[i].Received.Sub(found[i-1].Received); after < earliestRetry {
+			early = append(early, after)
 		}
+	}
+	if len(early) > 1 {
+		t.Errorf("the status was sent again after %s, want at least %s but for the new schema", early, earliestRetry)
 	}
 
 	changed := time.Now()
