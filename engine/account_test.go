@@ -57,7 +57,7 @@ func TestRequestsAsAnAccount(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := &Engine{client: client}
+		e := &Engine{client: client, sender: Dependencies{Client: client}.sender()}
 		w := e.writer(&rules.Rule{Account: account}, Request{Namespace: home}, configMapKind, "elsewhere")
 		_, err = w.patch(t.Context(), "x", types.ApplyPatchType, []byte("{}"), metav1.PatchOptions{FieldManager: "m"})
 		if _, read := e.resource(configMapKind, "elsewhere").Get(t.Context(), "x", metav1.GetOptions{}); read != nil {

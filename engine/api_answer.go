@@ -76,7 +76,7 @@ func classifyAnswer(err error) error {
 		return &terminalError{reasonForbidden, forbiddenRetry, permission(err)}
 	case s.Code == http.StatusUnprocessableEntity, s.Code == http.StatusBadRequest,
 		s.Code == http.StatusRequestEntityTooLarge, s.Code == http.StatusMethodNotAllowed,
-		s.Code == http.StatusInternalServerError && mismatch.MatchString(s.Message):
+		s.Code == http.StatusInternalServerError && (mismatch.MatchString(s.Message) || lostVersion.MatchString(s.Message)):
 		return &terminalError{reasonRejected, refusedRetry, err}
 	}
 	return err

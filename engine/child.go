@@ -159,6 +159,9 @@ func (p *pass) take(ctx context.Context, k Kind, d *rules.Desired, w *written, l
 		if fields := p.lateFields(d, live); len(fields) > 0 {
 			return next, p.setLate(ctx, k, d, w, live, fields)
 		}
+		if p.outdatedReference(d, live) {
+			return next, p.renewReference(ctx, k, d, w)
+		}
 		return next, p.contested(d, w)
 	case next.waits == forName:
 		return p.foreign(d, live, w)

@@ -42,14 +42,6 @@ func (e *Engine) own(k Kind, namespace string) dynamic.ResourceInterface {
 	return e.client.Resource(k.GVR).Namespace(namespace)
 }
 
-// sender returns the sender of patches whose answers the engine reads.
-func (e *Engine) sender() watch.Sender {
-	if e.direct != nil {
-		return e.direct
-	}
-	return watch.Dynamic{Client: e.client}
-}
-
 // A writer writes objects of one kind for a rule, with the rule's ServiceAccount if
 // it has one. It counts what the API server accepts. Its errors do not quote Secrets.
 type writer struct {
@@ -64,7 +56,7 @@ type writer struct {
 
 func (e *Engine) writer(rule *rules.Rule, primary Request, k Kind, namespace string) writer {
 	return writer{
-		client: e.own(k, namespace), sender: e.sender(), metrics: e.metrics, kind: k, namespace: namespace, rule: rule, home: primary.Namespace,
+		client: e.own(k, namespace), sender: e.sender, metrics: e.metrics, kind: k, namespace: namespace, rule: rule, home: primary.Namespace,
 	}
 }
 

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"encoding/hex"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"reconcel/engine/watch"
@@ -189,5 +191,12 @@ func needsReplacement(d *rules.Desired, live *watch.Object, w *written) bool {
 	if !d.Child.Replaces() || carriesRendering(live, d) || live.Applied() == watch.NoHash {
 		return false
 	}
-	return w.uid != live.GetUID() || w.hash != d.Hash
+	return (w.uid != live.GetUID() || w.hash != d.Hash) && !differsInVersions(d, live)
+}
+
+// differsInVersions reports whether an object was made from the same rendering in other versions of its
+// own kind or of its primary's. An apply writes the new ones.
+func differsInVersions(d *rules.Desired, live *watch.Object) bool {
+	hash := d.HashIn(live.AppliedVersion(), live.ControllerVersion())
+	return hex.EncodeToString(hash[:]) == live.Applied()
 }

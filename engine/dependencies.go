@@ -90,13 +90,21 @@ func inCluster(c clients, options Options) (Dependencies, *events.Digest) {
 	}, digest
 }
 
+// sender returns the sender of patches whose answers the engine reads.
+func (s Dependencies) sender() watch.Sender {
+	if s.Sender == nil {
+		s.Sender = watch.Dynamic{Client: s.Client}
+	}
+	return movingSender{s.Sender, s.Client}
+}
+
 // newEngine returns an engine that runs nothing yet.
 func newEngine(s Dependencies, options Options, program *rules.Program) *Engine {
 	pretending := s.pretend(options.Shadow)
 	e := &Engine{
 		shadow:  pretending,
 		options: options, program: program, log: options.Log,
-		client: s.Client, direct: s.Sender, kinds: s.Kinds, events: recorder{options.Events.of(s.Events)}, clock: s.Clock, queue: s.Queue,
+		client: s.Client, sender: s.sender(), kinds: s.Kinds, events: recorder{options.Events.of(s.Events)}, clock: s.Clock, queue: s.Queue,
 		random: s.Random, inFlight: s.InFlight, coverage: s.Coverage,
 		activity: newActivity(activityLog(options)), started: s.Clock.Now(),
 		installation: options.Namespace + "/" + options.Name,

@@ -30,7 +30,7 @@ type Engine struct {
 	program  *rules.Program // the initial one
 	log      *slog.Logger
 	client   dynamic.Interface
-	direct   watch.Sender // of patches; nil: client
+	sender   watch.Sender // of patches
 	kinds    discover.Kinds
 	events   recorder
 	clock    clock.PassiveClock

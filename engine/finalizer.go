@@ -131,7 +131,7 @@ func (e *Engine) writeMetadata(ctx context.Context, as *watch.Watch, k Kind, o *
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	written, err := e.sender().Send(ctx, as, watch.Patch{
+	written, err := e.sender.Send(ctx, as, watch.Patch{
 		Kind: k, Namespace: o.GetNamespace(), Name: o.GetName(), Type: types.MergePatchType, Body: body, Manager: managedfields.Manager,
 	})
 	if err == nil {

@@ -101,13 +101,14 @@ func patchHash(fields []byte) [16]byte {
 // of an earlier version.
 func (p *pass) missingPatch(by patcher, fields []byte) (desired map[string]any, err error) {
 	w, own := p.memory.patch(by.manager), by.owned(p.self)
-	if w.hash == patchHash(fields) && (own == w.fields || p.self.OlderThan(w.version)) {
+	moves := p.self.Moves(by.manager)
+	if w.hash == patchHash(fields) && (own == w.fields && !moves || p.self.OlderThan(w.version)) {
 		return nil, nil // No other writer changed the patched fields.
 	}
 	if err := utiljson.Unmarshal(fields, &desired); err != nil {
 		return nil, err
 	}
-	if owned := own.Set(); owned.Agrees(p.self.Content(), desired) && !owned.Exceeds(desired) {
+	if owned := own.Set(); !moves && owned.Agrees(p.self.Content(), desired) && !owned.Exceeds(desired) {
 		return nil, nil
 	}
 	return desired, nil

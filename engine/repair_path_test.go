@@ -21,9 +21,9 @@ import (
 // drifted child, from the queue to the PATCH.
 const mostFiles = 15
 
-// beside are files that are not on the way to the PATCH: one sends it, and one asks for the next
+// beside are files that are not on the way to the PATCH: two send it, and one asks for the next
 // reconciliation after it.
-var beside = []string{"watch/sender.go", "delaying_queue.go"}
+var beside = []string{"watch/sender.go", "lost_version.go", "delaying_queue.go"}
 
 // TestRepairTouchesFewFiles counts the files with statements that run more often with the
 // repair than without it.
@@ -100,7 +100,7 @@ func TestRepairUpToTheWrite(t *testing.T) {
 				runtime.Goexit()
 				return true, nil, nil
 			})
-			e.client = client
+			e.client, e.sender = client, Dependencies{Client: client}.sender()
 			observe(t, feed, before, changed)
 			if !drifted {
 				return

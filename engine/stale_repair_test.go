@@ -41,7 +41,7 @@ func TestStaleRepairsDoNotCount(t *testing.T) {
 		attempts++
 		return true, nil, conflict
 	})
-	e.client = client
+	e.client, e.sender = client, Dependencies{Client: client}.sender()
 	observe(t, show(t, children, cache.Kind(), before), before, changed)
 	for i := range 2 * freeRepairs {
 		attempts = 0

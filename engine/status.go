@@ -153,7 +153,7 @@ func (p *pass) volatileReads() string {
 // write. A cache that is older than that write counts as unchanged.
 func (p *pass) statusStands() bool {
 	last := &p.memory.status
-	return p.self.Fields() == last.fields || p.self.OlderThan(last.version)
+	return p.self.Fields() == last.fields && !p.self.Moves(managedfields.Manager) || p.self.OlderThan(last.version)
 }
 
 // unsettled returns the remaining delay of the report of a primary whose state still
@@ -297,6 +297,9 @@ func mergeStatus(dst, src map[string]any) {
 // statusMatches reports whether the live status matches the desired one: equal
 // values, all fields owned by us, and no owned field that is no longer desired.
 func (p *pass) statusMatches(desired map[string]any, owned managedfields.Set) bool {
+	if p.self.Moves(managedfields.Manager) {
+		return false
+	}
 	if owned.Empty() || len(desired) == 0 {
 		return owned.Empty() && len(desired) == 0
 	}

@@ -2,11 +2,14 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/engine/answer"
@@ -67,7 +70,10 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	k := s.cache.Kind()
-	content := map[string]any{}
+	how, content := types.ApplyPatchType, map[string]any{}
+	if s.unappliable() {
+		how, desired = types.MergePatchType, withOtherConditions(desired, s.self.Content())
+	}
 	if len(desired) > 0 { // An empty status in the body would leave a managedFields entry.
 		content["status"] = desired
 	}
@@ -82,8 +88,8 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 	if err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
-	o, err := s.engine.sender().Send(ctx, s.primary.watch, watch.Patch{
-		Kind: k, Namespace: s.req.Namespace, Name: s.req.Name, Subresource: subresource, Type: types.ApplyPatchType, Body: body, Manager: manager, Force: true,
+	o, err := s.engine.sender.Send(ctx, s.primary.watch, watch.Patch{
+		Kind: k, Namespace: s.req.Namespace, Name: s.req.Name, Subresource: subresource, Type: how, Body: body, Manager: manager, Force: how == types.ApplyPatchType,
 	})
 	if answer.IsAbsent(err) {
 		return nil // The primary is gone.
@@ -95,4 +101,40 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 	s.memory.status.is(digest, o)
 	s.memory.self = o // The next status must not copy values from before this write.
 	return nil
+}
+
+// unappliable reports whether the API server rejects every apply to the primary because of another
+// manager, see lostVersionError. The report of that is written by a merge patch, which it accepts.
+func (s *statusDraft) unappliable() bool {
+	last := s.memory.status.rejected
+	if s.silenced == nil || last == nil {
+		return false
+	}
+	_, lost := errors.AsType[*lostVersionError](last.err)
+	return lost
+}
+
+// withOtherConditions returns a status with the conditions of other writers: a merge patch replaces the
+// whole list.
+func withOtherConditions(desired, live map[string]any) map[string]any {
+	own, _ := desired["conditions"].([]any)
+	all := slices.Clone(own)
+	theirs, _, err := unstructured.NestedSlice(live, "status", "conditions")
+	if err != nil || len(own) == 0 {
+		return desired
+	}
+	for _, c := range theirs {
+		if !slices.ContainsFunc(own, func(o any) bool { return typeOf(o) == typeOf(c) }) {
+			all = append(all, c)
+		}
+	}
+	desired = maps.Clone(desired)
+	desired["conditions"] = all
+	return desired
+}
+
+// typeOf returns the type of a condition.
+func typeOf(condition any) any {
+	c, _ := condition.(map[string]any)
+	return c["type"]
 }

@@ -51,6 +51,19 @@ func ControllerIn(references any, namespace string) (Owner, bool) {
 	return Owner{}, false
 }
 
+// ControllerVersion returns the apiVersion in the owner reference to the controller, or "".
+func ControllerVersion(references any) string {
+	refs, _ := references.([]any)
+	for _, r := range refs {
+		ref, _ := r.(map[string]any)
+		if is, _ := ref["controller"].(bool); is {
+			apiVersion, _ := ref["apiVersion"].(string)
+			return apiVersion
+		}
+	}
+	return ""
+}
+
 // OwnerOf returns the primary that owns an object: its controller, or else the
 // owner in AnnotationOwner.
 func OwnerOf(object map[string]any) (Owner, bool) {

@@ -45,7 +45,7 @@ func (ks *Kinds) manager(k *schema.Kind, subresource string) (*fieldManager, err
 func (ks *Kinds) newManager(k *schema.Kind, subresource string) (*fieldManager, error) {
 	if subresource == "scale" {
 		// A Scale has no lists, so that its types can be deduced from its values.
-		return managedfields.NewDefaultFieldManager(managedfields.NewDeducedTypeConverter(), relabel{}, unstructuredscheme.NewUnstructuredDefaulter(), unstructuredscheme.NewUnstructuredCreator(),
+		return managedfields.NewDefaultFieldManager(managedfields.NewDeducedTypeConverter(), unconverted{version: scaleKind.GroupVersion()}, unstructuredscheme.NewUnstructuredDefaulter(), unstructuredscheme.NewUnstructuredCreator(),
 			scaleKind, scaleKind.GroupVersion(), subresource, nil)
 	}
 	converter, err := ks.typesOf(k.GVK.GroupKind())
@@ -68,9 +68,9 @@ func (ks *Kinds) newManager(k *schema.Kind, subresource string) (*fieldManager, 
 	}
 	gv := k.GVK.GroupVersion()
 	if !k.Custom {
-		return managedfields.NewDefaultFieldManager(converter, relabel{}, unstructuredscheme.NewUnstructuredDefaulter(), unstructuredscheme.NewUnstructuredCreator(), k.GVK, gv, subresource, filters)
+		return managedfields.NewDefaultFieldManager(converter, unconverted{version: gv}, unstructuredscheme.NewUnstructuredDefaulter(), unstructuredscheme.NewUnstructuredCreator(), k.GVK, gv, subresource, filters)
 	}
-	return managedfields.NewDefaultCRDFieldManager(converter, relabel{}, ks.customLocked(k), unstructuredscheme.NewUnstructuredCreator(), k.GVK, gv, subresource, filters)
+	return managedfields.NewDefaultCRDFieldManager(converter, unconverted{version: gv}, ks.customLocked(k), unstructuredscheme.NewUnstructuredCreator(), k.GVK, gv, subresource, filters)
 }
 
 // Merge returns the result of a forced server-side apply on an object or its subresource, before
@@ -116,22 +116,24 @@ func trackUpdate(fm *fieldManager, old, u *unstructured.Unstructured, manager st
 	return next.(*unstructured.Unstructured)
 }
 
-// relabel converts between versions of a kind by changing the apiVersion. Field managers
-// call no other method.
-type relabel struct{ runtime.ObjectConvertor }
+// unconverted stands in for the conversion between versions of a kind: field managers see the object in
+// their own version, whatever version an entry of managedFields names. A field that has another path in
+// that version is nobody's. Field managers call no other method.
+type unconverted struct {
+	runtime.ObjectConvertor
+	version runtimeschema.GroupVersion
+}
 
 // ConvertToVersion implements runtime.ObjectConvertor. It does not change in.
-func (relabel) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
+func (c unconverted) ConvertToVersion(in runtime.Object, _ runtime.GroupVersioner) (runtime.Object, error) {
 	u, ok := in.(*unstructured.Unstructured)
 	if !ok {
 		return nil, fmt.Errorf("%T is not an unstructured object", in)
 	}
-	gvk := u.GroupVersionKind()
-	to, ok := target.KindForGroupVersionKinds([]runtimeschema.GroupVersionKind{gvk})
-	if !ok || to == gvk {
-		return u, nil
+	if gvk := u.GroupVersionKind(); gvk.GroupVersion() != c.version {
+		return withGVK(u, c.version.WithKind(gvk.Kind)), nil
 	}
-	return withGVK(u, to), nil
+	return u, nil
 }
 
 // withGVK returns a shallow copy with another version or kind.

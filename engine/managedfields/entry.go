@@ -94,6 +94,9 @@ func ChildEntry(object map[string]any) Entry { return ManagersOf(object).Child()
 // Child returns the fields of a child that our applies own.
 func (ms Managers) Child() Entry { return ms.lastApplied(manager.ownsChild) }
 
+// ChildVersion returns the apiVersion in which our last apply wrote a child, or "".
+func (ms Managers) ChildVersion() string { return ms.last(manager.ownsChild).version }
+
 // Shares returns the fields of a child that our other writes own: the annotations of its
 // owners, see rules.Share.
 func (ms Managers) Shares() Entry { return ms.lastApplied(manager.ownsShares) }
@@ -102,11 +105,25 @@ func (ms Managers) Shares() Entry { return ms.lastApplied(manager.ownsShares) }
 // gained or lost the status subresource has two entries; the later one counts.
 func (ms Managers) Status() Entry { return ms.lastApplied(manager.ownsStatus) }
 
+// StatusVersion returns the apiVersion in which our last apply wrote a primary's status, or "".
+func (ms Managers) StatusVersion() string { return ms.last(manager.ownsStatus).version }
+
+// PatchesNotIn returns the managers of our patches of a primary that were written in another
+// apiVersion.
+func (ms Managers) PatchesNotIn(apiVersion string) (managers []string) {
+	for _, m := range ms {
+		if m.patches() && m.version != "" && m.version != apiVersion {
+			managers = append(managers, m.name)
+		}
+	}
+	return managers
+}
+
 // Patches returns the fields of a primary that our patches own, by manager, or nil if
 // there are none.
 func (ms Managers) Patches() (found map[string]Entry) {
 	for _, m := range ms {
-		if !m.applied || m.subresource != "" || m.name == StatusManager || !strings.HasPrefix(m.name, Manager+"/") {
+		if !m.patches() {
 			continue
 		}
 		if e := m.entry(); e != (Entry{}) {
@@ -125,13 +142,16 @@ func (ms Managers) HasOrphanedFields() bool {
 	return slices.ContainsFunc(ms, func(m manager) bool { return m.name == beforeFirstApply })
 }
 
-func (ms Managers) lastApplied(ours func(manager) bool) Entry {
+func (ms Managers) lastApplied(ours func(manager) bool) Entry { return ms.last(ours).entry() }
+
+// last returns the last manager that is ours, or a zero one.
+func (ms Managers) last(ours func(manager) bool) (found manager) {
 	for _, m := range slices.Backward(ms) { // Entries are sorted by time.
 		if ours(m) {
-			return m.entry()
+			return m
 		}
 	}
-	return Entry{}
+	return manager{}
 }
 
 // Names reports whether the entry has a field of this name, at any depth.
@@ -188,6 +208,7 @@ func (e Entry) decode() Set {
 type manager struct {
 	name        string
 	subresource string
+	version     string // apiVersion in which it wrote
 	time        string
 	applied     bool  // by server-side apply, not by an update
 	fieldsV1    any   // decoded, or
@@ -200,6 +221,11 @@ func (m manager) ownsShares() bool { return !m.applied && m.name == Manager && m
 
 func (m manager) ownsStatus() bool {
 	return m.applied && (m.name == StatusManager || m.name == Manager && m.subresource == "status")
+}
+
+// patches reports whether a manager is that of a patch of a primary, or of its annotation.
+func (m manager) patches() bool {
+	return m.applied && m.subresource == "" && m.name != StatusManager && strings.HasPrefix(m.name, Manager+"/")
 }
 
 func (m manager) entry() Entry {
@@ -224,6 +250,7 @@ func parseManager(e any) (m manager) {
 	entry, _ := e.(map[string]any)
 	m.name, _ = entry["manager"].(string)
 	m.subresource, _ = entry["subresource"].(string)
+	m.version, _ = entry["apiVersion"].(string)
 	m.time, _ = entry["time"].(string)
 	m.applied = entry["operation"] == "Apply"
 	m.fieldsV1 = entry["fieldsV1"]

@@ -48,6 +48,8 @@ func (r *Reader) readManager(d *decode.Decoder) (m manager, err error) {
 			m.name, err = d.String()
 		case "subresource":
 			m.subresource, err = d.String()
+		case "apiVersion":
+			m.version, err = d.String()
 		case "operation":
 			operation, err = d.String()
 			m.applied = operation == "Apply"

@@ -26,7 +26,7 @@ import (
 type Object struct {
 	marks
 	content    map[string]any
-	controller *rules.Owner // nil: none
+	controller *controller // nil: none
 	fields     managedfields.Entry
 	rare       *rare // nil: it has nothing of that
 }
@@ -36,6 +36,14 @@ type rare struct {
 	patches  map[string]managedfields.Entry // for a primary: fields that our patches own, by manager
 	shares   managedfields.Entry            // for a child: fields that our other writes own
 	orphaned bool                           // for a child: fields belong to a manager that no longer exists
+	moves    []string                       // for a primary: our managers that last wrote in another version of its kind
+	version  string                         // for a child: the apiVersion of our last apply, if it is another one
+}
+
+// A controller is what an object's owner reference to its controller says.
+type controller struct {
+	rules.Owner
+	apiVersion string
 }
 
 var _ runtime.Object = (*Object)(nil) // for client-go
@@ -44,8 +52,8 @@ var _ runtime.Object = (*Object)(nil) // for client-go
 // over u, and removes managedFields and kubectl's last-applied annotation from it.
 func NewObject(u *unstructured.Unstructured, role Role) *Object {
 	o := &Object{marks: marksOf(u), content: u.Object}
-	o.keepController(rules.ControllerOf(u.Object))
-	o.keepManagers(managedfields.ManagersOf(u.Object), role)
+	o.keepController(u)
+	o.keepManagers(managedfields.ManagersOf(u.Object), role, u.GetAPIVersion())
 	metadata := o.metadata()
 	delete(metadata, "managedFields")
 	if annotations, ok := metadata["annotations"].(map[string]any); ok {
@@ -54,29 +62,45 @@ func NewObject(u *unstructured.Unstructured, role Role) *Object {
 	return o
 }
 
-func (o *Object) keepController(controller rules.Owner, exists bool) {
-	if exists {
-		o.controller = &controller
+func (o *Object) keepController(u *unstructured.Unstructured) {
+	if owner, exists := rules.ControllerOf(u.Object); exists {
+		metadata, _ := u.Object["metadata"].(map[string]any)
+		o.controller = &controller{owner, rules.ControllerVersion(metadata["ownerReferences"])}
 	}
 }
 
-// keepManagers keeps the entries of our managers.
-func (o *Object) keepManagers(all managedfields.Managers, role Role) {
+// keepManagers keeps the entries of our managers of an object of an apiVersion.
+func (o *Object) keepManagers(all managedfields.Managers, role Role, apiVersion string) {
 	switch role {
 	case Primary:
 		o.fields = all.Status()
-		if patches := all.Patches(); len(patches) > 0 {
-			o.rare = &rare{patches: patches}
-		}
+		o.keepMoves(all, apiVersion)
 	case Child:
 		o.fields = all.Child()
-		o.keepRare(all)
+		o.keepRare(all, apiVersion)
 	case Lookup:
 	}
 }
 
-func (o *Object) keepRare(all managedfields.Managers) {
-	if r := (rare{shares: all.Shares(), orphaned: all.HasOrphanedFields()}); r.orphaned || r.shares != (managedfields.Entry{}) {
+func (o *Object) keepMoves(all managedfields.Managers, apiVersion string) {
+	r := rare{patches: all.Patches()}
+	if len(r.patches) > 0 {
+		r.moves = all.PatchesNotIn(apiVersion)
+	}
+	if version := all.StatusVersion(); version != "" && version != apiVersion {
+		r.moves = append(r.moves, managedfields.Manager)
+	}
+	if len(r.patches)+len(r.moves) > 0 {
+		o.rare = &r
+	}
+}
+
+func (o *Object) keepRare(all managedfields.Managers, apiVersion string) {
+	r := rare{shares: all.Shares(), orphaned: all.HasOrphanedFields()}
+	if version := all.ChildVersion(); version != apiVersion {
+		r.version = version
+	}
+	if r.orphaned || r.shares != (managedfields.Entry{}) || r.version != "" {
 		o.rare = &r
 	}
 }
@@ -86,10 +110,11 @@ func (o *Object) keepRare(all managedfields.Managers) {
 func NewUntrimmed(u *unstructured.Unstructured) *Object {
 	all := managedfields.ManagersOf(u.Object)
 	o := &Object{marks: marksOf(u), content: u.Object, fields: all.Child()}
-	if shares := all.Shares(); shares != (managedfields.Entry{}) {
-		o.rare = &rare{shares: shares}
+	o.keepRare(all, u.GetAPIVersion())
+	if o.rare != nil {
+		o.rare.orphaned = false
 	}
-	o.keepController(rules.ControllerOf(u.Object))
+	o.keepController(u)
 	return o
 }
 
@@ -162,6 +187,28 @@ func (o *Object) Fields() managedfields.Entry {
 // HasOrphanedFields reports whether fields of a child belong to a manager that no longer
 // exists, see managedfields.ReleaseOrphanedFields.
 func (o *Object) HasOrphanedFields() bool { return o.rare != nil && o.rare.orphaned }
+
+// Moves reports whether our last apply of a primary's status, for the manager managedfields.Manager, or
+// of a patch, was in another version of its kind. The next one moves the entry to the version of the rules.
+func (o *Object) Moves(manager string) bool {
+	return o.rare != nil && slices.Contains(o.rare.moves, manager)
+}
+
+// AppliedVersion returns the apiVersion of our last apply of a child.
+func (o *Object) AppliedVersion() string {
+	if o.rare != nil && o.rare.version != "" {
+		return o.rare.version
+	}
+	return o.GetAPIVersion()
+}
+
+// ControllerVersion returns the apiVersion in the owner reference to the controller, or "".
+func (o *Object) ControllerVersion() string {
+	if o.controller == nil {
+		return ""
+	}
+	return o.controller.apiVersion
+}
 
 // OwnFields is Fields also for a child with orphaned fields.
 func (o *Object) OwnFields() managedfields.Entry { return o.fields }
@@ -243,13 +290,13 @@ func (o *Object) Controller() (rules.Owner, bool) {
 	if o.controller == nil {
 		return rules.Owner{}, false
 	}
-	return *o.controller, true
+	return o.controller.Owner, true
 }
 
 // Owner returns the primary that the object names as its owner.
 func (o *Object) Owner() (rules.Owner, bool) {
 	if o.controller != nil {
-		return *o.controller, true
+		return o.controller.Owner, true
 	}
 	return rules.AnnotatedOwner(o.content)
 }

@@ -14,10 +14,11 @@ import (
 // An objectReader reads objects of a watch from a stream, in one pass. It keeps what the
 // rules read.
 type objectReader struct {
-	watch    *Watch
-	decoder  *decode.Decoder
-	managers managedfields.Reader
-	owners   owners
+	watch      *Watch
+	apiVersion string // of the objects
+	decoder    *decode.Decoder
+	managers   managedfields.Reader
+	owners     owners
 	// typed are the apiVersion and kind of objects without any: the API server omits them in
 	// lists of its own kinds.
 	typed [2]decode.Entry
@@ -31,9 +32,9 @@ func newObjectReader(w *Watch, gvk schema.GroupVersionKind, from io.Reader) *obj
 
 // reset prepares the reader for another stream.
 func (r *objectReader) reset(w *Watch, gvk schema.GroupVersionKind, from io.Reader) {
-	r.watch = w
+	r.watch, r.apiVersion = w, gvk.GroupVersion().String()
 	r.typed = [2]decode.Entry{
-		{Key: "apiVersion", Part: decode.TextPart(gvk.GroupVersion().String())},
+		{Key: "apiVersion", Part: decode.TextPart(r.apiVersion)},
 		{Key: "kind", Part: decode.TextPart(gvk.Kind)},
 	}
 	r.decoder.Reset(from)
@@ -66,7 +67,7 @@ func (r *objectReader) metadata(o *Object, reads *projection.Projection) (decode
 		case key == "managedFields":
 			managers, err := r.managers.Read(r.decoder)
 			if err == nil {
-				o.keepManagers(managers, r.watch.Role)
+				o.keepManagers(managers, r.watch.Role, r.apiVersion)
 			}
 			return decode.Part{}, err
 		case key == "annotations":
@@ -82,8 +83,8 @@ func (r *objectReader) metadata(o *Object, reads *projection.Projection) (decode
 		}
 		return r.decoder.Part(f)
 	})
-	if controller, exists := rules.ControllerIn(references, o.namespace); exists {
-		o.controller = r.owners.shared(controller)
+	if owner, exists := rules.ControllerIn(references, o.namespace); exists {
+		o.controller = r.owners.shared(controller{owner, rules.ControllerVersion(references)})
 	}
 	return part, err
 }

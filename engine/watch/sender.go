@@ -17,7 +17,6 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/engine/managedfields"
-	"reconcel/rules"
 )
 
 // A Patch is a request that changes one object, or creates it.
@@ -145,7 +144,7 @@ func (p Patch) fieldValidation() string {
 // objectOf returns an object as the watch caches it, as a copy.
 func (w *Watch) objectOf(u *unstructured.Unstructured) *Object {
 	o := &Object{marks: marksOf(u), content: w.Cached(u.Object)}
-	o.keepController(rules.ControllerOf(u.Object))
-	o.keepManagers(managedfields.ManagersOf(u.Object), w.Role)
+	o.keepController(u)
+	o.keepManagers(managedfields.ManagersOf(u.Object), w.Role, u.GetAPIVersion())
 	return o
 }

@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"reconcel/engine/answer"
+	"reconcel/engine/managedfields"
+	"reconcel/engine/watch"
+)
+
+// A movingSender sends patches. When the API server rejects an apply because managedFields name a
+// version that the CRD no longer has, it moves reconcel's own entries to the version of the apply, and
+// sends the apply again. It does not change the entries of other managers.
+type movingSender struct {
+	watch.Sender
+	client dynamic.Interface
+}
+
+// lostVersion matches the API server's answer to an apply to an object that has an entry of
+// managedFields in a version that its CRD does not have.
+var lostVersion = regexp.MustCompile(`request to convert CR to an invalid group/version: (\S+)`)
+
+// lostVersionIn returns the version that an error names, or "".
+func lostVersionIn(err error) string {
+	m := lostVersion.FindStringSubmatch(err.Error())
+	if m == nil {
+		return ""
+	}
+	return strings.TrimRight(m[1], `"',;:)`)
+}
+
+// mostLostVersions limits how many versions one apply repairs. A CRD seldom loses several at once.
+const mostLostVersions = 4
+
+// Send implements watch.Sender.
+func (s movingSender) Send(ctx context.Context, w *watch.Watch, p watch.Patch) (*watch.Object, error) {
+	o, err := s.Sender.Send(ctx, w, p)
+	for range mostLostVersions {
+		if err == nil || p.Type != types.ApplyPatchType {
+			break
+		}
+		version := lostVersionIn(err)
+		if version == "" {
+			break
+		}
+		if err := s.move(ctx, p, version, err); err != nil {
+			return nil, err
+		}
+		o, err = s.Sender.Send(ctx, w, p)
+	}
+	return o, err
+}
+
+// move moves our own entries of an object to the version of a patch.
+func (s movingSender) move(ctx context.Context, p watch.Patch, version string, rejection error) error {
+	var of dynamic.ResourceInterface = s.client.Resource(p.Kind.GVR)
+	if p.Namespace != "" {
+		of = s.client.Resource(p.Kind.GVR).Namespace(p.Namespace)
+	}
+	u, err := of.Get(context.WithValue(ctx, accountKey{}, nil), p.Name, metav1.GetOptions{})
+	if err != nil {
+		return errors.Join(rejection, fmt.Errorf("read %s/%s: %w", p.Kind.GVK.Kind, p.Name, err))
+	}
+	lost := managedfields.LostIn(u.Object, version)
+	if others := lost.Managers(); len(others) > 0 {
+		return &lostVersionError{lost: lost, of: u, cause: rejection}
+	}
+	body, err := lost.Move(u.Object, p.Kind.GVK.GroupVersion().String())
+	if body == nil || err != nil {
+		return errors.Join(rejection, err)
+	}
+	// The API server takes managedFields also in a patch of the status, to which reconcel has a
+	// permission where it does not patch the object itself.
+	_, err = of.Patch(ctx, p.Name, types.JSONPatchType, body, metav1.PatchOptions{FieldManager: p.Manager}, subresources(p.Subresource)...)
+	if apierrors.IsInvalid(err) || answer.IsAbsent(err) { // A test of the patch failed: another writer changed the object.
+		return apierrors.NewConflict(p.Kind.GVR.GroupResource(), p.Name, err)
+	}
+	return err
+}
+
+func subresources(name string) []string {
+	if name == "" {
+		return nil
+	}
+	return []string{name}
+}
+
+// A lostVersionError says that entries of other managers name a version that the CRD does not have.
+type lostVersionError struct {
+	lost  managedfields.Lost
+	of    *unstructured.Unstructured
+	cause error // the API server's answer
+}
+
+// Error implements error.
+func (e *lostVersionError) Error() string {
+	_, version, _ := strings.Cut(e.lost.APIVersion, "/")
+	kind := e.of.GroupVersionKind().Kind
+	return fmt.Sprintf("metadata.managedFields of %s/%s has an entry of manager %s in version %s, which its CustomResourceDefinition does not have any more, "+
+		"so the API server rejects every apply to it; add version %[4]s to the CustomResourceDefinition again with served: false, "+
+		"or change the apiVersion of the entry (%v)", kind, e.of.GetName(), strings.Join(e.lost.Managers(), ", "), version, e.cause)
+}
+
+// Unwrap returns the API server's answer.
+func (e *lostVersionError) Unwrap() error { return e.cause }

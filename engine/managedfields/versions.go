@@ -1,0 +1,55 @@
+package managedfields
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// A Lost describes entries of managedFields whose apiVersion is none that the object's CRD has any
+// more. The API server cannot convert the object to it, and rejects every apply, of any manager
+// (Kubernetes 1.33 to 1.37: 500 "request to convert CR to an invalid group/version").
+type Lost struct {
+	APIVersion string
+	index      []int // of our own entries
+	managers   []string
+}
+
+// LostIn returns the entries of an object that name an apiVersion.
+func LostIn(object map[string]any, apiVersion string) Lost {
+	lost := Lost{APIVersion: apiVersion}
+	for i, m := range ManagersOf(object) {
+		switch {
+		case m.version != apiVersion:
+		case m.isOurs():
+			lost.index = append(lost.index, i)
+		default:
+			lost.managers = append(lost.managers, m.name)
+		}
+	}
+	return lost
+}
+
+// Managers returns the other managers whose entries name the apiVersion.
+func (l Lost) Managers() []string { return l.managers }
+
+// Move returns a JSON patch for this state of an object that moves our own entries to another
+// apiVersion, or nil if there are none.
+func (l Lost) Move(object map[string]any, to string) ([]byte, error) {
+	if len(l.index) == 0 {
+		return nil, nil
+	}
+	var patch []map[string]any
+	all := ManagersOf(object)
+	for _, i := range l.index {
+		at := fmt.Sprintf("/metadata/managedFields/%d/", i)
+		patch = append(patch,
+			map[string]any{"op": "test", "path": at + "manager", "value": all[i].name},
+			map[string]any{"op": "test", "path": at + "apiVersion", "value": l.APIVersion},
+			map[string]any{"op": "replace", "path": at + "apiVersion", "value": to})
+	}
+	return json.Marshal(patch)
+}
+
+// isOurs reports whether the manager is one of reconcel's, whatever it does.
+func (m manager) isOurs() bool { return m.name == Manager || strings.HasPrefix(m.name, Manager+"/") }
