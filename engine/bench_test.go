@@ -50,26 +50,32 @@ func converged(tb testing.TB) (*Engine, Request) {
 	e.plan.Store(e.route(newPlan("", settledIn(program), inventory.Orphaned{}, nil)))
 	foo := owning(tb, decode(tb, []byte(convergedFoo)), watch.Primary, ownedOfFoo)
 
-	var r rules.Rendering
-	primary := program.Primaries()[0]
-	primary.Render(rules.Input{Self: foo.Object, Observed: func(rules.Identity) rules.Live { return rules.Live{} }}, &r)
-	d := &r.Rules[0].Children[0].Objects[0]
-	if d.State != rules.Rendered {
-		tb.Fatalf("the Deployment is not rendered: %v", d.Err)
-	}
-	deployment := decode(tb, d.AppendApply(nil, "u2", "11"))
-	fieldsV1, err := fieldpath.SetFromValue(value.NewValueInterface(deployment.Object)).ToJSON()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	deployment, fieldsV1 := appliedDeployment(tb, program, foo)
 	deployment.SetGeneration(1)
 	deployment.Object["status"] = decode(tb, []byte(deploymentStatus)).Object
-	owning(tb, deployment, watch.Child, string(fieldsV1))
+	owning(tb, deployment, watch.Child, fieldsV1)
 
 	for _, w := range e.plan.Load().watches {
 		show(tb, w, Kind{GVK: w.GVK, Namespaced: true, Status: true}, map[watch.Role]*unstructured.Unstructured{watch.Primary: foo, watch.Child: deployment}[w.Role])
 	}
-	return e, Request{Kind: primary.GVK.GroupKind(), Namespace: "default", Name: "example", UID: "u1"}
+	return e, Request{Kind: program.Primaries()[0].GVK.GroupKind(), Namespace: "default", Name: "example", UID: "u1"}
+}
+
+// appliedDeployment returns what is applied for a Foo, and the fields of it that reconcel owns.
+func appliedDeployment(tb testing.TB, program *rules.Program, foo *unstructured.Unstructured) (deployment *unstructured.Unstructured, fieldsV1 string) {
+	tb.Helper()
+	var r rules.Rendering
+	program.Primaries()[0].Render(rules.Input{Self: foo.Object, Observed: func(rules.Identity) rules.Live { return rules.Live{} }}, &r)
+	d := &r.Rules[0].Children[0].Objects[0]
+	if d.State != rules.Rendered {
+		tb.Fatalf("the Deployment is not rendered: %v", d.Err)
+	}
+	deployment = decode(tb, d.AppendApply(nil, "u2", "11"))
+	fields, err := fieldpath.SetFromValue(value.NewValueInterface(deployment.Object)).ToJSON()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return deployment, string(fields)
 }
 
 // stored returns an object of a cache as the API server has it: a cache keeps the controller

@@ -35,6 +35,15 @@ func drifted(d *rules.Desired, live *watch.Object, w *written) bool {
 	return secretDiffers(d, live, w)
 }
 
+// misplaced reports whether another writer may have changed the key of an element of a list that we
+// applied. An apply would add ours beside it.
+func misplaced(d *rules.Desired, live *watch.Object, w *written) bool {
+	if !carriesRendering(live, d) || live.HasOrphanedFields() {
+		return false
+	}
+	return w.uid != live.GetUID() || managedfields.LosesElements(w.fields, live.Fields())
+}
+
 // moved reports whether the index on an object of a sequence is not that of its rendering:
 // the list of its child has changed.
 func moved(d *rules.Desired, live *watch.Object) bool { return d.IndexMark() != live.IndexMark() }

@@ -12,9 +12,9 @@ import (
 	"reconcel/rules"
 )
 
-// takeOwnership takes ownership of the fields that made the API server reject
-// an apply and that the rendering does not have, see managedfields.RejectedApply.
-// It returns the object for the next attempt, or nil and the final error.
+// takeOwnership takes ownership of the fields that block an apply or stand in for its
+// fields, and that the rendering does not have, see managedfields.Repair. It returns
+// the object for the next attempt, or nil and the final error. The rejection is nil before the first attempt.
 func (p *pass) takeOwnership(ctx context.Context, k discover.Kind, d *rules.Desired, live *watch.Object, rejection error) (*watch.Object, error) {
 	desired, err := d.Object()
 	if err != nil {
@@ -24,7 +24,7 @@ func (p *pass) takeOwnership(ctx context.Context, k discover.Kind, d *rules.Desi
 	if err != nil || u.GetUID() != live.GetUID() || u.GetDeletionTimestamp() != nil {
 		return nil, rejection
 	}
-	patch, err := managedfields.RejectedApply{
+	patch, err := managedfields.Repair{
 		Live: u, Desired: desired, Causes: causedFields(rejection), AcceptedBefore: carriesRendering(watch.NewUntrimmed(u), d),
 	}.TakeOwnership()
 	if patch == nil || err != nil {

@@ -89,7 +89,8 @@ func TestRepairUpToTheWrite(t *testing.T) {
 			}
 			child, _ := cache.Get("default", "web")
 			before := stored(child)
-			changed := owning(t, stored(child), watch.Child, `{"f:spec":{"f:template":{}}}`)
+			_, applied := appliedDeployment(t, e.program, decode(t, []byte(convergedFoo)))
+			changed := owning(t, stored(child), watch.Child, strings.Replace(applied, `"f:replicas":{},`, "", 1))
 			changed.SetResourceVersion("12")
 			feed := show(t, children, cache.Kind(), before)
 			client := fake.NewSimpleDynamicClient(kruntime.NewScheme())

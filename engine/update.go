@@ -32,6 +32,15 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 	if err != nil {
 		return step{}, err
 	}
+	if misplaced(d, live, w) {
+		owned, err := p.takeOwnership(ctx, k, d, live, nil)
+		if err != nil {
+			return step{}, err
+		}
+		if owned != nil {
+			live = owned
+		}
+	}
 	err = p.write(ctx, k, d, w, live)
 	if apierrors.IsInvalid(err) {
 		var owned *watch.Object

@@ -137,6 +137,26 @@ kind: PodDisruptionBudget
 metadata: {name: pdb}
 spec: {minAvailable: 1, selector: {matchLabels: {a: b}}}
 `},
+	{"ports of the same name", `
+# apply alice
+{apiVersion: v1, kind: Service, metadata: {name: named}, spec: {ports: [{name: http, port: 80}]}}
+# apply bob
+{apiVersion: v1, kind: Service, metadata: {name: named}, spec: {ports: [{name: http, port: 81}]}}
+# apply alice
+{apiVersion: v1, kind: Service, metadata: {name: plain}, spec: {ports: [{port: 80}]}}
+# apply bob
+{apiVersion: v1, kind: Service, metadata: {name: plain}, spec: {ports: [{port: 81}]}}
+# apply alice
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: i}
+spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: main, image: x, ports: [{name: http, containerPort: 80}]}]}}}
+# apply bob
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: i}
+spec: {template: {spec: {containers: [{name: main, ports: [{name: http, containerPort: 81}]}]}}}
+`},
 	{"what cannot be changed", `
 # create alice
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: default}}

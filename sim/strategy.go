@@ -128,6 +128,7 @@ func (c *Cluster) validate(k *schema.Kind, subresource string, u, old *unstructu
 	}
 	errs = append(errs, invalidFinalizers(u)...)
 	errs = append(errs, contradictoryStrategy(k.GVK.GroupKind(), u)...)
+	errs = append(errs, collidingPorts(k.GVK.GroupKind(), u)...)
 	if old != nil {
 		errs = append(errs, changedImmutable(k.GVK.GroupKind(), u, old)...)
 	}

@@ -14,8 +14,12 @@ import (
 // that the API server names in its answer, such as spec.volumes[0].configMap. It
 // returns none if it cannot find them. It needs no schema: managedFields has the keys
 // of list items.
-func (r RejectedApply) obstacles(field string, owners []Set) []fieldpath.Path {
-	return r.search(position{live: r.Live.Object, desired: r.Desired, owners: owners}, fieldSegments(field))
+func (r Repair) obstacles(field string, owners []Set, own Set) []fieldpath.Path {
+	return r.search(r.root(owners, own), fieldSegments(field))
+}
+
+func (r Repair) root(owners []Set, own Set) position {
+	return position{live: r.Live.Object, desired: r.Desired, owners: owners, own: own}
 }
 
 // A position is a path in the live object, with the live and the desired value and
@@ -23,6 +27,7 @@ func (r RejectedApply) obstacles(field string, owners []Set) []fieldpath.Path {
 type position struct {
 	live, desired any
 	owners        []Set
+	own           Set // one of them
 	path          fieldpath.Path
 }
 
@@ -47,7 +52,7 @@ func fieldSegments(field string) (out []string) {
 	return out
 }
 
-func (r RejectedApply) search(at position, rest []string) []fieldpath.Path {
+func (r Repair) search(at position, rest []string) []fieldpath.Path {
 	if len(rest) == 0 {
 		return nil
 	}
@@ -73,7 +78,7 @@ func (r RejectedApply) search(at position, rest []string) []fieldpath.Path {
 
 // searchList tries the named item first, and then the others: the index refers to the
 // list as the apply would have made it.
-func (r RejectedApply) searchList(at position, live []any, rest []string) []fieldpath.Path {
+func (r Repair) searchList(at position, live []any, rest []string) []fieldpath.Path {
 	index, err := strconv.Atoi(rest[0])
 	if err != nil || index < 0 {
 		return nil
@@ -95,11 +100,47 @@ func (r RejectedApply) searchList(at position, live []any, rest []string) []fiel
 			return found
 		}
 	}
+	if len(rest) == 2 {
+		return at.colliding(live, list, rest[1])
+	}
 	return nil
+}
+
+// colliding returns the elements of a list that only the live object has and whose field equals that of
+// an element of ours: the API server rejects two ports of the same name, or two without a name.
+func (at position) colliding(live, desired []any, name string) (paths []fieldpath.Path) {
+	for _, item := range live {
+		key, found := at.keyOf(item)
+		if !found || at.wantedAs(key, desired) >= 0 {
+			continue
+		}
+		have, _ := item.(map[string]any)
+		if slices.ContainsFunc(desired, func(want any) bool {
+			object, isMap := want.(map[string]any)
+			return isMap && EqualValues(object[name], have[name])
+		}) {
+			paths = append(paths, at.child(key))
+		}
+	}
+	return paths
+}
+
+// wantedAs returns the index of the desired item that a live item with this key is, or -1. A key that the
+// desired item omits may have any value, so the live item must also be ours.
+func (at position) wantedAs(key fieldpath.PathElement, desired []any) int {
+	return slices.IndexFunc(desired, func(want any) bool {
+		object, isMap := want.(map[string]any)
+		if !isMap || !selects(key, want) {
+			return false
+		}
+		_, ours := at.own.at(key)
+		return ours || hasKeys(object, *key.Key)
+	})
 }
 
 func (at position) below(e fieldpath.PathElement, live, desired any) position {
 	next := position{live: live, desired: desired, path: at.child(e)}
+	next.own, _ = at.own.at(e)
 	for _, owner := range at.owners {
 		if set, found := owner.at(e); found {
 			next.owners = append(next.owners, set)

@@ -10,15 +10,17 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// A RejectedApply is our apply that the API server rejects because of fields that
-// another writer set. Some fields exclude each other: the types of a volume, or a
-// value and its source. If another writer switches from our field to another one,
-// each of our applies sets both. The apply cannot remove the other field, because we
-// do not own it.
-type RejectedApply struct {
+// A Repair is an apply that has to remove what another writer has put in the place of our fields. An
+// apply cannot do that alone, because we do not own it.
+//
+// Some fields exclude each other: the types of a volume, or a value and its source. If another writer
+// switches from our field to another one, each of our applies sets both, and the API server rejects it.
+// And if another writer changes the key of an element of a list, such as the port of a Service or the
+// name of a container, each of our applies adds ours beside it.
+type Repair struct {
 	Live    *unstructured.Unstructured
 	Desired map[string]any
-	Causes  []string // the fields that the API server names
+	Causes  []string // the fields that the API server names; empty: it has not rejected the apply
 	// AcceptedBefore means that the API server accepted the same rendering before. If
 	// it then names a field that the live object lacks, the fields beside that one
 	// block it. Which of two fields the API server names depends on the order of its
@@ -27,14 +29,14 @@ type RejectedApply struct {
 }
 
 // TakeOwnership returns a JSON patch that makes us the only owner of the fields that
-// block the apply, or nil if there are none. The next apply does not contain them and
+// block the apply or stand in for ours, or nil if there are none. The next apply does not contain them and
 // so removes them. It cannot repeat forever: we already own the fields that were taken
 // over.
-func (r RejectedApply) TakeOwnership() ([]byte, error) {
+func (r Repair) TakeOwnership() ([]byte, error) {
 	entries := slices.Clone(entriesOf(r.Live.Object))
 	sets := make([]Set, len(entries)) // zero if the entry owns no part of the object
 	var owners []Set
-	own := -1
+	own, since := -1, ""
 	for i, e := range entries {
 		m := parseManager(e)
 		if m.subresource != "" || m.fieldsV1 == nil {
@@ -43,15 +45,21 @@ func (r RejectedApply) TakeOwnership() ([]byte, error) {
 		sets[i] = m.entry().Set()
 		owners = append(owners, sets[i])
 		if m.ownsChild() {
-			own = i
+			own, since = i, m.time
 		}
 	}
 	if own < 0 {
 		return nil, nil // A forced apply takes ownership of all its fields.
 	}
-	var taken []fieldpath.Path
+	var later []Set
+	for i, e := range entries {
+		if m := parseManager(e); i != own && sets[i].fields != nil && m.time >= since {
+			later = append(later, sets[i])
+		}
+	}
+	taken := r.displaced(owners, later, sets[own])
 	for _, field := range r.Causes {
-		taken = append(taken, r.obstacles(field, owners)...)
+		taken = append(taken, r.obstacles(field, owners, sets[own])...)
 	}
 	changed := false
 	for i, e := range entries {

@@ -37,7 +37,7 @@ func TestFieldsThatAreInTheWay(t *testing.T) {
 	for _, tree := range decodeJSON(t, switchedEntries).([]any) {
 		owners = append(owners, manager{fieldsV1: tree}.entry().Set())
 	}
-	rejected := RejectedApply{
+	rejected := Repair{
 		Live:    &unstructured.Unstructured{Object: decodeJSON(t, switchedObject).(map[string]any)},
 		Desired: decodeJSON(t, switchedDesired).(map[string]any), AcceptedBefore: true,
 	}
@@ -58,20 +58,21 @@ func TestFieldsThatAreInTheWay(t *testing.T) {
 		{"a list that is owned as a whole", "spec.plain[0].extra", nil},
 		{"a field that is ours", "spec.strategy.type", nil},
 		{"an element as a whole", "spec.volumes[0]", nil},
+		{"an element with a value of ours", "spec.volumes[1].medium", [][]string{{"f:spec", "f:volumes", `k:{"name":"other"}`}}},
 		{"an element that is not ours", "spec.volumes[0].emptyDir", [][]string{{"f:spec", "f:volumes", volume, "f:configMap"}}},
 		{"nothing", "", nil},
 		{"what is not there", "spec.none.at[3].all", nil},
 		{"no name of a field", "spec[", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, serialized(t, rejected.obstacles(c.field, owners))); diff != "" {
+			if diff := cmp.Diff(c.want, serialized(t, rejected.obstacles(c.field, owners, owners[0]))); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 	t.Run("a rendering that was never accepted takes nothing beside it", func(t *testing.T) {
 		rejected.AcceptedBefore = false
-		if found := rejected.obstacles("spec.containers[0].probe.tcpSocket", owners); found != nil {
+		if found := rejected.obstacles("spec.containers[0].probe.tcpSocket", owners, owners[0]); found != nil {
 			t.Errorf("it takes %v", found)
 		}
 	})
@@ -106,7 +107,7 @@ func TestTakeOwnershipMovesFields(t *testing.T) {
 		return u
 	}
 	desired := decodeJSON(t, switchedDesired).(map[string]any)
-	patch, err := RejectedApply{object(), desired, []string{"spec.volumes[1].configMap", "spec.strategy.rollingUpdate"}, true}.TakeOwnership()
+	patch, err := Repair{object(), desired, []string{"spec.volumes[1].configMap", "spec.strategy.rollingUpdate"}, true}.TakeOwnership()
 	if err != nil || patch == nil {
 		t.Fatalf("patch %s, error %v", patch, err)
 	}
@@ -129,14 +130,14 @@ func TestTakeOwnershipMovesFields(t *testing.T) {
 	t.Run("what is taken already is not taken again", func(t *testing.T) {
 		u := object()
 		u.Object["metadata"].(map[string]any)["managedFields"] = entries
-		if again, err := (RejectedApply{u, desired, []string{"spec.volumes[1].configMap", "spec.strategy.rollingUpdate"}, true}).TakeOwnership(); again != nil || err != nil {
+		if again, err := (Repair{u, desired, []string{"spec.volumes[1].configMap", "spec.strategy.rollingUpdate"}, true}).TakeOwnership(); again != nil || err != nil {
 			t.Errorf("patch %s, error %v", again, err)
 		}
 	})
 	t.Run("without an entry of ours there is nothing to add to", func(t *testing.T) {
 		u := object()
 		u.SetManagedFields(nil)
-		if patch, err := (RejectedApply{u, desired, []string{"spec.strategy.rollingUpdate"}, true}).TakeOwnership(); patch != nil || err != nil {
+		if patch, err := (Repair{u, desired, []string{"spec.strategy.rollingUpdate"}, true}).TakeOwnership(); patch != nil || err != nil {
 			t.Errorf("patch %s, error %v", patch, err)
 		}
 	})
