@@ -173,19 +173,17 @@ func (q *constantQualifier) Value() ref.Val { return q.value }
 // qualify evaluates `.field` and has(.field).
 func (s *step) qualify(q interpreter.Qualifier, vars interpreter.Activation, obj any) (any, error) {
 	u, gone := obj.(*types.Unknown)
-	if s.unknown == nil || gone && (!s.rooted || isIncomplete(u)) {
+	whole := s.unknown == nil || gone && (!s.rooted || isIncomplete(u))
+	switch {
+	case s.test && gone && !whole:
+		return false, nil
+	case s.test:
+		return s.has(q, vars, obj)
+	case whole:
 		v, err := q.Qualify(vars, obj)
 		return v, s.locate(err)
-	}
-	if gone {
-		if s.test {
-			return false, nil
-		}
+	case gone:
 		return s.unknown, nil
-	}
-	if s.test {
-		v, err := q.Qualify(vars, obj)
-		return v, s.locate(err)
 	}
 	v, ok, err := q.QualifyIfPresent(vars, obj, false)
 	if err != nil {
@@ -202,14 +200,32 @@ func (s *step) qualify(q interpreter.Qualifier, vars interpreter.Activation, obj
 	return s.unknown, nil
 }
 
-// ifPresent evaluates `.?field`.
+// has evaluates has(.field). Null is no value: the API server keeps it where a field may be null
+// or is unknown, and writes it for an empty list of its own kinds.
+func (s *step) has(q interpreter.Qualifier, vars interpreter.Activation, obj any) (any, error) {
+	v, present, err := q.QualifyIfPresent(vars, obj, true)
+	if err != nil {
+		return nil, s.locate(err)
+	}
+	if u, unknown := v.(*types.Unknown); unknown {
+		return u, nil
+	}
+	return present && !isNull(v), nil
+}
+
+// ifPresent evaluates `.?field`. As for has(), null is no value.
 func (s *step) ifPresent(q interpreter.Qualifier, vars interpreter.Activation, obj any, presenceOnly bool) (any, bool, error) {
 	if u, gone := obj.(*types.Unknown); gone && s.rooted && !isIncomplete(u) {
 		return nil, false, nil
 	}
 	v, ok, err := q.QualifyIfPresent(vars, obj, presenceOnly)
+	if ok && isNull(v) {
+		return nil, false, s.locate(err)
+	}
 	return v, ok, s.locate(err)
 }
+
+func isNull(v any) bool { return v == nil || v == types.NullValue }
 
 // locate records the step at which an error happened. CEL would record the last one
 // of the chain.
