@@ -35,7 +35,7 @@ func (p *poison) String() string { return p.Name }
 
 // The text is as long as a spec may be.
 var poisons = []*poison{
-	{Name: "type", Expr: `string(self.spec.text + 1)`, Says: "does not take values of these types"},
+	{Name: "type", Expr: `string(self.spec.text + 1)`, Says: "'+' does not take (string, integer)"},
 	{Name: "uint", Expr: `dyn(18446744073709551615u)`, Says: "number this large"},
 	{Name: "bytes", Expr: `dyn(b'x')`, Says: "type bytes"},
 	{Name: "nan", Expr: `dyn(0.0 / double(self.spec.zero))`, Says: "NaN"},

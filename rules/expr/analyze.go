@@ -22,8 +22,10 @@ type analyzer struct {
 	// by one (true), and offers it for decoration before it is complete.
 	ranges  map[int64]bool
 	twice   []duplicateKey
-	idCalls map[int64]idCall // by id
-	result  *Shape           // of the whole expression
+	idCalls map[int64]idCall       // by id
+	calls   map[int64]ast.CallExpr // by id
+	logic   map[int64]bool         // the sides of && and ||, by id
+	result  *Shape                 // of the whole expression
 }
 
 // A local is a variable of a comprehension.
@@ -109,6 +111,12 @@ func (a *analyzer) selectField(e ast.Expr) *Shape {
 
 func (a *analyzer) call(e ast.Expr) *Shape {
 	c := e.AsCall()
+	a.calls[e.ID()] = c
+	if isLogic(c) {
+		for _, side := range c.Args() {
+			a.logic[side.ID()] = true
+		}
+	}
 	var args []*Shape
 	if c.IsMemberFunction() {
 		args = append(args, a.shape(c.Target()))

@@ -40,10 +40,10 @@ func Methods(t *types.Type) []Function {
 // Overloads returns the declarations of a function or operator, in the order of their names.
 func Overloads(function string) []*decls.OverloadDecl {
 	b, err := base()
-	if err != nil || b.env.Functions()[function] == nil {
+	if err != nil || b.declared[function] == nil {
 		return nil
 	}
-	return slices.SortedFunc(slices.Values(b.env.Functions()[function].OverloadDecls()), func(a, b *decls.OverloadDecl) int {
+	return slices.SortedFunc(slices.Values(b.declared[function].OverloadDecls()), func(a, b *decls.OverloadDecl) int {
 		return strings.Compare(a.ID(), b.ID())
 	})
 }
@@ -70,7 +70,7 @@ func functionsWhere(meant func(*decls.OverloadDecl) bool, on string) []Function 
 	}
 	found := map[string][]string{}
 	for _, name := range b.functions {
-		for _, o := range b.env.Functions()[name].OverloadDecls() {
+		for _, o := range b.declared[name].OverloadDecls() {
 			if meant(o) {
 				found[name] = append(found[name], usageOf(name, o))
 			}

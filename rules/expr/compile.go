@@ -223,7 +223,8 @@ func (c *Checked) findUses() (uses []*Definition) {
 }
 
 func (c *Checked) analyze(shapes map[string]*Shape) *analyzer {
-	a := &analyzer{scope: c.scope, shapes: shapes, steps: map[int64]*step{}, ranges: map[int64]bool{}, reads: map[string]bool{}, idCalls: map[int64]idCall{}}
+	a := &analyzer{scope: c.scope, shapes: shapes, steps: map[int64]*step{}, ranges: map[int64]bool{}, reads: map[string]bool{}, idCalls: map[int64]idCall{},
+		calls: map[int64]ast.CallExpr{}, logic: map[int64]bool{}}
 	a.result = a.shape(c.ast.Expr())
 	return a
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/decls"
 	"github.com/google/cel-go/common/functions"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/ext"
@@ -27,6 +28,7 @@ type environment struct {
 	env       *cel.Env
 	overloads map[string]*functions.Overload // by overload id and function name
 
+	declared   map[string]*decls.FunctionDecl
 	functions  []string        // the names of those that expressions can call, sorted
 	namespaces map[string]bool // the parts of them before the last dot
 }
@@ -55,8 +57,8 @@ func newEnvironment() (*environment, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &environment{env: env, overloads: map[string]*functions.Overload{}, namespaces: map[string]bool{}}
-	for _, name := range slices.Sorted(maps.Keys(env.Functions())) {
+	e := &environment{env: env, declared: env.Functions(), overloads: map[string]*functions.Overload{}, namespaces: map[string]bool{}}
+	for _, name := range slices.Sorted(maps.Keys(e.declared)) {
 		if strings.ContainsAny(name, "@_!-") {
 			continue
 		}
@@ -71,7 +73,7 @@ func newEnvironment() (*environment, error) {
 		}
 	}
 	slices.Sort(e.functions)
-	for _, declared := range env.Functions() {
+	for _, declared := range e.declared {
 		overloads, err := declared.Bindings()
 		if err != nil {
 			return nil, err

@@ -299,7 +299,7 @@ func TestMistakes(t *testing.T) {
 		`1 / (self.spec.replicas - 3)`:                   `error rules.yaml:1:3 division by zero`,
 		`int(self.spec.image)`:                           `error rules.yaml:1:4 int() failed: it does not take this value`,
 		`timestamp(self.spec.image)`:                     `error rules.yaml:1:10 timestamp() failed: it does not take this value`,
-		`self.spec.image + 1`:                            `error rules.yaml:1:17 '+' does not take values of these types`,
+		`self.spec.image + 1`:                            `error rules.yaml:1:17 '+' does not take (string, integer) (to join texts, write string(...) around the integer)`,
 		`quantity(self.spec.image)`:                      `error rules.yaml:1:9 quantity() failed: it does not take this value`,
 		`deployment.metadata.name.first`:                 `error rules.yaml:1:25 no such key: first`,
 		`deployment.status.replicas.x`:                   `error rules.yaml:1:27 no such key: x`,

@@ -232,7 +232,10 @@ var ofQuantities = map[string]string{
 
 // hintCall says how to call a function that was called with other arguments, or "".
 func hintCall(name string, s signature) string {
+	isOptional := func(t string) bool { return strings.HasPrefix(t, "optional ") }
 	switch {
+	case isOptional(s.target) && name != "orValue" && name != "or", s.target == "" && slices.ContainsFunc(s.args, isOptional):
+		return "give it a default with orValue() first"
 	case ofQuantities[name] != "" && slices.Equal(s.args, []string{"quantity", "quantity"}):
 		return ofQuantities[name]
 	case name == "string" && len(s.args) == 1 && (strings.HasPrefix(s.args[0], "list") || strings.HasPrefix(s.args[0], "map")):
@@ -255,8 +258,6 @@ func hintCall(name string, s signature) string {
 		return `write mergeBy(list, list, "field")`
 	case name == "base64.encode" && slices.Equal(s.args, []string{"string"}):
 		return "write base64.encode(bytes(...))"
-	case s.target != "" && strings.HasPrefix(s.target, "optional ") && name != "orValue" && name != "or":
-		return "give it a default with orValue() first"
 	}
 	return ""
 }

@@ -14,14 +14,17 @@ import (
 // random order. To give the same object for the same input, loops over maps run in
 // the order of the keys.
 
-// A sortedRange sorts the keys of maps, and bounds loops.
+// A sortedRange sorts the keys of maps, and bounds loops. CEL's error for anything else has no position.
 type sortedRange struct{ interpreter.InterpretableV2 }
 
 func (s *sortedRange) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	v := s.InterpretableV2.Exec(frame)
 	n := 0
-	if isContainer(v) {
+	switch {
+	case isContainer(v):
 		n = sizeOf(operands{v}.unfollowed()[0])
+	case !types.IsUnknownOrError(v):
+		return types.LabelErrNode(s.ID(), failf("a value of type %s cannot be iterated", typeName(v)))
 	}
 	if n > maxLoop {
 		return types.LabelErrNode(s.ID(), failf("a loop runs over at most %d elements", maxLoop))

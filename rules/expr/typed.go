@@ -34,12 +34,16 @@ var declarations = sync.OnceValues(func() (*checker.Env, error) {
 	if err := env.AddIdents(b.env.Variables()...); err != nil {
 		return nil, err
 	}
-	for _, f := range b.env.Functions() {
+	for _, f := range b.declared {
 		if err := env.AddFunctions(f); err != nil {
 			return nil, err
 		}
 	}
-	return env, nil
+	open, err := declareOpen()
+	if err != nil {
+		return nil, err
+	}
+	return env, env.AddFunctions(open)
 })
 
 // NewTypedScope returns an empty scope. A provider, which may be nil, returns types that
@@ -104,6 +108,6 @@ func (b *environment) parse(src *source.Expr) (*ast.AST, []Issue) {
 // Check infers the types of all nodes of a parsed expression, as far as it can if
 // there are issues. It changes the parsed expression.
 func (s *TypedScope) Check(src *source.Expr, parsed *ast.AST) (*ast.AST, []Issue) {
-	checked, found := checker.Check(parsed, common.NewTextSource(src.Text), s.check)
+	checked, found := s.infer(common.NewTextSource(src.Text), parsed)
 	return checked, s.defined.explain(s.base.issues(src, found.GetErrors()))
 }

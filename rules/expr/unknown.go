@@ -83,12 +83,12 @@ func (a *analyzer) prepare() {
 }
 
 // decorate returns a decorator for the plan of one expression. It wraps the steps
-// around the qualifiers, sorts loops, guards calls, and charges a meter.
+// around the qualifiers, sorts loops, guards calls, explains those that fail, and charges a meter.
 //
 // The planner offers an attribute several times while it grows, each time inside the
 // wrappers that it got before. So an attribute is recognised by its innermost value.
 func decorate(a *analyzer, env *environment, m *meter) interpreter.InterpretableDecoratorV2 {
-	seen := map[interpreter.Attribute]bool{}
+	seen, planned := map[interpreter.Attribute]bool{}, map[int64]interpreter.InterpretableV2{}
 	return func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 		known := false
 		switch n := i.(type) {
@@ -109,9 +109,12 @@ func decorate(a *analyzer, env *environment, m *meter) interpreter.Interpretable
 			}
 			i = guarded
 		}
-		i = m.wrap(i)
+		i = a.mismatch(m.wrap(i), planned)
 		if chained, ok := a.ranges[i.ID()]; ok && chained == known {
 			i = &sortedRange{i}
+		}
+		if a.logic[i.ID()] {
+			planned[i.ID()] = i
 		}
 		return i, nil
 	}
