@@ -75,7 +75,7 @@ func (c *compiler) lacksDefinitions() bool {
 func (c *compiler) program(checked *expr.Checked, src *source.Expr, where string) *expr.Program {
 	p, err := checked.Program(c.shapes)
 	if err != nil {
-		c.complain(src.Pos, "%s: %v", where, err)
+		c.complain(err.Pos, "%s: %s", where, err.Message)
 		return nil
 	}
 	c.rule.expressions = append(c.rule.expressions, c.rule.expressionOf(p))

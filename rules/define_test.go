@@ -131,7 +131,7 @@ func TestDefinitionsGiveWhatTheirTextGives(t *testing.T) {
 		{"f2(a dyn, b dyn): 'has(a.k) ? a.k : b'", "has((A).k) ? (A).k : B"},
 		{"f3(a dyn, b dyn): 'a.?m.orValue(b)'", "(A).?m.orValue(B)"},
 		{"f4(a dyn, b dyn): '[a].filter(x, x != b).size() > 0 ? f1(a, b) : f1(b, a)'", `[A].filter(q4, q4 != (B)).size() > 0 ? {"k": A, "l": B} : {"k": B, "l": A}`},
-		{"f5(a dyn, b dyn): {k: '${a}', m: '${b}'}", `{"k": dyn(A), "m": dyn(B)}`},
+		{"f5(a dyn, b dyn): {k: '${a}', m: '${b}'}", `{"k": A, "m": B}`},
 		{"f6(a dyn, b dyn): 'cel.bind(x, f1(a, v), [x, b, v])'", `cel.bind(q6, {"k": A, "l": {"m": "v"}}, [q6, B, {"m": "v"}])`},
 	}
 	var define []string
@@ -149,7 +149,7 @@ func TestDefinitionsGiveWhatTheirTextGives(t *testing.T) {
 		n := r.IntN(len(functions))
 		a, aText := draw(r, depth-1)
 		b, bText := draw(r, depth-1)
-		text = strings.NewReplacer("A", "("+aText+")", "B", "("+bText+")").Replace(functions[n].text)
+		text = strings.NewReplacer("A", "dyn("+aText+")", "B", "dyn("+bText+")").Replace(functions[n].text)
 		return fmt.Sprintf("f%d(%s, %s)", n, a, b), "(" + text + ")"
 	}
 	rule := func(expression string) string {
@@ -385,4 +385,24 @@ func manyDefinitions(n int) string {
 		fmt.Fprintf(&out, "n%d: %d\n", i, i)
 	}
 	return out.String()
+}
+
+// TestParametersOfAnyType has functions whose text suits only one type of argument on each side of a condition.
+func TestParametersOfAnyType(t *testing.T) {
+	for _, c := range []struct{ define, call, want string }{
+		{"at(o dyn, key dyn): 'type(o) == list ? o[int(key)] : o[key]'", `at({"k": "v"}, "k")`, ""},
+		{"at(o dyn, key dyn): 'type(o) == list ? o[int(key)] : o[key]'", `at(["v"], 0)`, ""},
+		{"items(o dyn): 'has(o.items) ? o.items : []'", `items(self.spec)`, ""},
+		{"n(x dyn): 'int(x)'", `n("x")`, `rules.yaml:9:12: rule "r": status.x: n() at rules.yaml:4:17: int() failed: it does not take this value`},
+		{"n(x dyn): x", `true ? 1 : int("x")`, `rules.yaml:9:25: rule "r": status.x: int() failed: it does not take this value`},
+	} {
+		_, err := defining(c.define, limited(c.call))
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s: got %s\nwant %s", c.call, got, c.want)
+		}
+	}
 }

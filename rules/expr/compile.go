@@ -230,7 +230,7 @@ func (c *Checked) analyze(shapes map[string]*Shape) *analyzer {
 }
 
 // Program compiles the expression for variables of these shapes.
-func (c *Checked) Program(shapes map[string]*Shape) (*Program, error) {
+func (c *Checked) Program(shapes map[string]*Shape) (*Program, *Error) {
 	a := c.analyze(shapes)
 	if len(a.ranges) > 0 {
 		return c.plan(a, &meter{c.scope.budget()})
@@ -240,12 +240,19 @@ func (c *Checked) Program(shapes map[string]*Shape) (*Program, error) {
 
 // plan plans the evaluation of an expression. If it has loops, they stop when the context of
 // the frame ends.
-func (c *Checked) plan(a *analyzer, m *meter) (*Program, error) {
+func (c *Checked) plan(a *analyzer, m *meter) (*Program, *Error) {
 	a.prepare()
 	b := c.scope.typed.base
 	prog, err := b.env.PlanProgram(c.ast, cel.CustomDecoratorV2(decorate(a, b, m)), cel.EvalOptions(cel.OptOptimize), cel.InterruptCheckFrequency(1))
 	if err != nil {
-		return nil, err
+		if wrong := c.constantError(err); wrong != nil {
+			return nil, wrong
+		}
+		// It fails if it is reached.
+		prog, err = b.env.PlanProgram(c.ast, cel.CustomDecoratorV2(decorate(a, b, m)), cel.InterruptCheckFrequency(1))
+	}
+	if err != nil {
+		return nil, &Error{Pos: c.src.At(1, 0), Message: err.Error()}
 	}
 	// The types and references of its nodes were for the plan.
 	untyped := ast.NewAST(c.ast.Expr(), c.ast.SourceInfo())

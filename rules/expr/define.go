@@ -283,9 +283,9 @@ func (c *definer) evaluate(src *source.Expr, where string) {
 		return
 	}
 	whole := &Checked{src: src, scope: c.scope, ast: checked, inlined: in}
-	program, err := whole.Program(nil)
-	if err != nil {
-		c.complain(src.At(1, 0), where, "%v", err)
+	program, failed := whole.Program(nil)
+	if failed != nil {
+		c.complain(failed.Pos, where, "%s", failed.Message)
 		return
 	}
 	frame, err := c.budget.frameOf(c.Definitions)

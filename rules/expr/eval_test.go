@@ -69,14 +69,14 @@ func compile(t testing.TB, src string, known map[string]*Shape) *Program {
 	if issues != nil {
 		t.Fatalf("%s: %+v", src, issues)
 	}
-	p, err := c.Program(known)
-	if err != nil {
-		t.Fatal(err)
+	p, wrong := c.Program(known)
+	if wrong != nil {
+		t.Fatal(wrong)
 	}
 	if !p.Loops() {
-		metered, err := c.plan(c.analyze(known), &meter{math.MaxUint64})
-		if err != nil {
-			t.Fatal(err)
+		metered, wrong := c.plan(c.analyze(known), &meter{math.MaxUint64})
+		if wrong != nil {
+			t.Fatal(wrong)
 		}
 		meteredTwins.Store(p, metered)
 	}

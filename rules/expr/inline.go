@@ -192,6 +192,11 @@ func (in *inliner) inline(call ast.Expr) {
 				sizeOfArg = nodeCount(arg)
 			}
 			in.put(place, value)
+			if p.Type == "dyn" { // Otherwise the text of the function would be checked with the type of the argument.
+				in.next++
+				Wrap(in.ast, place, "dyn", in.next)
+				in.sameAs(place.ID(), in.next)
+			}
 		}
 	}
 	in.put(call, root)

@@ -52,9 +52,9 @@ func narrowed(t *testing.T, expression, object string, path []any, use Use) stri
 	if issues != nil {
 		t.Fatalf("%s: %v", expression, issues)
 	}
-	p, err := checked.Program(map[string]*Shape{"self": Self("self")})
-	if err != nil {
-		t.Fatal(err)
+	p, wrong := checked.Program(map[string]*Shape{"self": Self("self")})
+	if wrong != nil {
+		t.Fatal(wrong)
 	}
 	var all []string
 	r := &replayed{all: &all}

@@ -152,8 +152,8 @@ func compileIfValid(t *testing.T, src string) *Program {
 	if issues != nil {
 		return nil
 	}
-	p, err := c.Program(shapes())
-	if err != nil {
+	p, wrong := c.Program(shapes())
+	if wrong != nil {
 		return nil
 	}
 	return p

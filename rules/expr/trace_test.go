@@ -21,9 +21,9 @@ func traced(t *testing.T, expression, object string) string {
 	if issues != nil {
 		t.Fatalf("%s: %v", expression, issues)
 	}
-	p, err := checked.Program(nil)
-	if err != nil {
-		t.Fatal(err)
+	p, wrong := checked.Program(nil)
+	if wrong != nil {
+		t.Fatal(wrong)
 	}
 	var b projection.Builder
 	p.Trace(func(name string) *Origin {

@@ -105,7 +105,7 @@ func decorate(a *analyzer, env *environment, m *meter) interpreter.Interpretable
 			}
 			guarded, err := env.guard(n, a.scope, m)
 			if err != nil {
-				return nil, err
+				return nil, &nodeError{n.ID(), err}
 			}
 			i = guarded
 		}

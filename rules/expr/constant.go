@@ -1,0 +1,72 @@
+package expr
+
+import (
+	"errors"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+)
+
+// CEL computes conversions of constants when it plans an expression, and one that fails ends the plan, also in a branch
+// that never runs. Its error has no position.
+
+// A nodeError is why a node cannot be planned.
+type nodeError struct {
+	id  int64
+	err error
+}
+
+func (e *nodeError) Error() string { return e.err.Error() }
+
+// constantError returns the error of the constant that ends the plan, or nil if that constant may be meant to be skipped.
+func (c *Checked) constantError(err error) *Error {
+	p := &Program{src: c.src, ast: c.ast, inlined: c.inlined}
+	if at, ok := errors.AsType[*nodeError](err); ok { // A pattern or a schedule that is written out is wrong wherever it is.
+		return &Error{Pos: p.position(at.id), Message: c.inlined.within(at.id) + at.Error()}
+	}
+	calls, _ := c.computed(c.ast.Expr())
+	for _, e := range calls {
+		_, err := c.scope.typed.base.env.PlanProgram(ast.NewAST(e, c.ast.SourceInfo()), cel.EvalOptions(cel.OptOptimize))
+		if failed, ok := errors.AsType[*types.Err](err); ok {
+			return p.failed(types.LabelErrNode(e.ID(), types.WrapErr(failed.Unwrap())).(*types.Err))
+		}
+	}
+	return nil
+}
+
+// computed returns the calls of which an author has written that they are computed, each after those in its arguments. In
+// a function of define, these are only those that an evaluation reaches whatever the values are: its arguments may be meant
+// for one side of a condition. whole reports whether that holds for all of e.
+func (c *Checked) computed(e ast.Expr) (calls []ast.Expr, whole bool) {
+	reached := parts(e)
+	whole = true
+	if c.inlined.within(e.ID()) != "" {
+		reached, whole = alwaysReached(e)
+	}
+	for _, part := range reached {
+		more, all := c.computed(part)
+		calls, whole = append(calls, more...), whole && all
+	}
+	if whole && e.Kind() == ast.CallKind {
+		calls = append(calls, e)
+	}
+	return calls, whole
+}
+
+// alwaysReached returns the parts of a node that its evaluation reaches, and reports whether these are all.
+func alwaysReached(e ast.Expr) (reached []ast.Expr, all bool) {
+	switch e.Kind() {
+	case ast.ComprehensionKind:
+		return parts(e)[:1], false
+	case ast.CallKind:
+		switch c := e.AsCall(); {
+		case isLogic(c):
+			return nil, false
+		case c.FunctionName() == operators.Conditional, c.FunctionName() == "orValue", c.FunctionName() == "or":
+			return parts(e)[:1], false
+		}
+	}
+	return parts(e), true
+}
