@@ -75,18 +75,14 @@ func (e *letEntry) variables(issues []expr.Issue) (names []string) {
 	return names
 }
 
-// readEntries lets an expression read the variables of the entries that it names. It
-// reports false after an error: a name must not mean another entry and something else.
+// readEntries lets an expression read the variables of the entries that it names. A name of the rule is that of the rule: it
+// may be older than the entry. It reports false after an error.
 func (c *compiler) readEntries(e *letEntry, checked *expr.Checked, src *source.Expr, where string) bool {
 	names := map[string]string{}
 	for _, name := range checked.Reads() {
 		s := e.entry(name)
-		if s == nil || s == e && c.declared[name] {
+		if s == nil || c.declared[name] {
 			continue
-		}
-		if c.declared[name] {
-			c.complain(src.Pos, "%s: %q is an entry of this map, at %s, and also a name of the rule", where, name, s.src.Name.Pos).Hint = "rename one of them"
-			return false
 		}
 		names[name] = s.variable
 		if !s.read {

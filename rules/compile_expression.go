@@ -36,7 +36,7 @@ func (c *compiler) check(scope *expr.Scope, src *source.Expr, want expr.Type, wh
 		checked, issues = scope.Check(src, want)
 	}
 	for _, i := range issues {
-		if i.Undeclared != "" && c.src.Nameless || cmp.Or(i.Undeclared, i.Function) != "" && c.lacksDefinitions() {
+		if i.Follows || i.Undeclared != "" && c.src.Nameless || cmp.Or(i.Undeclared, i.Function) != "" && c.lacksDefinitions() {
 			continue // It may be the name of a value that could not be read.
 		}
 		if i.Undeclared != "" {

@@ -81,6 +81,7 @@ func TestMistakesInDefinitions(t *testing.T) {
 		{"a missing argument", `f(n string, m string): n + m`, `f('a')`, `status.x: f() takes (n string, m string), not (string) (it is defined at rules.yaml:4:3)`},
 		{"a misspelt function", `labels(n string): n`, `lables('a')`, `undeclared function 'lables' (did you mean 'labels'?)`},
 		{"a misspelt value", `registry: "'x'"`, `registri`, `undeclared name 'registri' (did you mean 'registry'?)`},
+		{"a call of a function whose parameters cannot be read", "f(n strin): n\ng(n string): f(n)", `f('a') + g('b')`, `rules.yaml:4:3: define: "f(n strin)" has a parameter of the unknown type strin (did you mean 'string'?)`},
 		{"a value as a function", `registry: "'x'"`, `registry('a')`, `undeclared function 'registry' (it is a value: write registry, without ())`},
 		{"a function as a value", `labels(n string): n`, `labels`, `undeclared name 'labels' (it is a function: write labels(...))`},
 		{"the clock", `a: elapsed('2026-01-01T00:00:00Z', '1h')`, `a`, `define.a: a value is computed when the rules load, and cannot read the clock (write a function, or a let)`},
@@ -89,7 +90,7 @@ func TestMistakesInDefinitions(t *testing.T) {
 		{"a part of a value that fails", "a: {b: '${1 / 0}'}", `a`, `rules.yaml:4:15: define.a: division by zero`},
 		{"an optional value", `a: optional.of(1)`, `a`, `define.a: must be text, a number`},
 		{"children", `a(x list): existing(x)`, `a([])`, `define.a: existing() takes the id of a child with forEach or replicas (a definition reads no children: pass existing(...) as an argument)`},
-		{"what the argument does not have", `a(x dyn): x.foo`, `a(1)`, `status.x: a() at rules.yaml:4:14: a value of type integer has no fields`},
+		{"what the argument does not have", `a(x int): x.foo`, `a(1)`, `a value of type integer has no fields`},
 		{"null", `a: `, `a`, `define.a: expected an expression, got nothing`},
 		{"a list of definitions", `- a`, `1`, `define: expected a map, got a list`},
 	} {

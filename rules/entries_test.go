@@ -41,6 +41,12 @@ func TestEntriesReadEachOther(t *testing.T) {
     web: {image: "${image}", text: "image"}
   status: {web: "${web.image}"}
 `, spec: object{"image": "nginx"}, want: []string{`status {"web":"nginx"}`}},
+		{name: "a name of the rule is not that of an entry", rule: `
+  let:
+    name: self.spec.name
+    m: {name: x, other: "${name}", more: "${other}"}
+  status: {m: "${m}"}
+`, spec: object{"name": "shop"}, want: []string{`status {"m":{"more":"shop","name":"x","other":"shop"}}`}},
 		{name: "an absent entry is absent", rule: `
   let:
     m: {a: "${self.spec.?nope}", b: "${a.orValue('none')}"}

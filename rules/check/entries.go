@@ -17,7 +17,7 @@ type entry struct {
 	key    string
 	node   *source.Node
 	at     site
-	others map[string]*entry // of the map, by key
+	others map[string]*entry // of the map, by key, without those that are names of the rule
 	t      *types.Type       // once it is known
 	begun  bool              // its type is known or being inferred
 	walked bool              // its guards are being evaluated
@@ -34,7 +34,7 @@ func (r *rule) entryTypes(l *let, at site) {
 	l.entries = all
 	for _, f := range n.Fields {
 		e := &entry{key: f.Key.Value, node: f.Value, at: at.under(f.Key.Value), others: all}
-		if syntax.IsName(e.key) {
+		if syntax.IsName(e.key) && !r.declared[e.key] && r.lets[e.key] == nil {
 			all[e.key] = e
 		}
 		for src := range e.node.Expressions() {

@@ -90,7 +90,7 @@ func (d *Definitions) Add(def *Definition, src *source.Expr, data *source.Node, 
 	} else {
 		c.body.expr = c.node(data, where)
 	}
-	if c.issues == nil && slices.ContainsFunc(c.body.uses, func(used *Definition) bool { return used.lost }) {
+	if c.issues == nil && (c.follows || slices.ContainsFunc(c.body.uses, func(used *Definition) bool { return used.lost })) {
 		d.Lose(def)
 		return nil
 	}
@@ -135,6 +135,8 @@ type definer struct {
 	result *types.Type // of a single expression
 	inner  int         // nodes of the expressions
 	issues []Issue
+	// follows: it calls a definition whose parameters could not be read.
+	follows bool
 }
 
 func (c *definer) complain(pos source.Pos, where, format string, args ...any) *Issue {
@@ -147,6 +149,9 @@ func (c *definer) expression(src *source.Expr, where string) ast.Expr {
 	c.body.sources = append(c.body.sources, src)
 	checked, issues := c.scope.Check(src, Any)
 	for _, i := range issues {
+		if c.follows = c.follows || i.Follows; i.Follows {
+			continue
+		}
 		i.Message = where + ": " + i.Message
 		if i.Hint == "" {
 			i.Hint = c.hint(i)

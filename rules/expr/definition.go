@@ -215,6 +215,8 @@ func (d *Definitions) explain(issues []Issue) []Issue {
 		case def == nil:
 		case i.Undeclared != "":
 			i.Hint = "it is a function: write " + def.Name + "(...)"
+		case !def.IsFunction() && def.lost:
+			i.Follows = true // Its parameters could not be read.
 		case !def.IsFunction():
 			i.Hint = "it is a value: write " + def.Name + ", without ()"
 		default:

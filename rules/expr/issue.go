@@ -24,6 +24,9 @@ type Issue struct {
 	// Within begins the message of an issue in a function of define: "f() at rules.yaml:3:5: ".
 	Within string
 
+	// Follows: it is a consequence of an error in a definition.
+	Follows bool
+
 	called    string // the name of a function that takes other arguments, or ""
 	arguments []string
 }
