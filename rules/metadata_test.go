@@ -110,3 +110,24 @@ func TestMetadataOfCollections(t *testing.T) {
 	}
 	s.check(t, "each1: w-a", "each1: w-b", "copies: copy-8bpwxmgj")
 }
+
+// TestTimesAndDurationsInMetadata has the same text for them everywhere.
+func TestTimesAndDurationsInMetadata(t *testing.T) {
+	s := scene{rule: `
+  let: {d: duration("1m30s"), t: 'timestamp("2024-01-02T03:04:05Z")'}
+  children:
+  - id: a
+    template:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: "${d}", labels: {d: "${d}"}, annotations: '${{"t": t, "d": d}}'}
+      data: {d: "${d}", t: "${string(t)} ${t}", json: "${json.marshal([d, t])}"}
+`}
+	got := body(t, first(&s.render(t).Children[0]))
+	for _, want := range []string{`"name":"90s"`, `"labels":{"d":"90s",`, `"d":"90s","t":"2024-01-02T03:04:05Z"`,
+		`"data":{"d":"90s","json":"[\"90s\",\"2024-01-02T03:04:05Z\"]","t":"2024-01-02T03:04:05Z 2024-01-02T03:04:05Z"}`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
+	}
+}

@@ -28,16 +28,13 @@ func (r *run) secret(o *op) result {
 	}
 	size := 0
 	for key, value := range m {
-		var plain string
-		switch v := value.(type) {
-		case nil, types.Null:
+		v := types.DefaultTypeAdapter.NativeToValue(value)
+		if v == types.NullValue {
 			continue // The API server removes it.
-		case string:
-			plain = v
-		case types.String:
-			plain = string(v)
-		default:
-			return failedAt(o.pos, "all values must be text")
+		}
+		plain, ok := expr.TextOf(v)
+		if !ok {
+			return failedAt(o.pos, "the value of "+quoteJSON(key)+" must be text, got "+expr.TypeOfValue(v))
 		}
 		if size += len(plain); size > maxObject {
 			return failedAt(o.pos, tooLarge)

@@ -103,7 +103,7 @@ func (r *run) appendEntry(o *op, v ref.Val) result {
 		return result{}
 	}
 	if o.isText {
-		if _, ok := v.(types.String); !ok {
+		if _, ok := expr.TextOf(v); !ok {
 			return o.wrongValue("must be text, got " + expr.TypeOfValue(v))
 		}
 	}
@@ -211,13 +211,13 @@ func (r *run) appendMarks(o *op) result {
 			return o.wrongValue("must be a map, got " + expr.TypeOfValue(v))
 		}
 		wrong := eachEntry(m, func(name string, value ref.Val) string {
-			text, ok := value.(types.String)
+			text, ok := expr.TextOf(value)
 			switch {
 			case syntax.IsOwn(name) || value == nil || value == types.NullValue:
 			case !ok:
 				return "the value of " + quoteJSON(name) + " must be text, got " + expr.TypeOfValue(value)
 			default:
-				entries = append(entries, entryBytes{name, string(text)})
+				entries = append(entries, entryBytes{name, text})
 			}
 			return ""
 		})

@@ -6,7 +6,7 @@ import (
 	"reconcel/rules/expr"
 )
 
-// text computes a text. A single expression must return text. Among other parts,
+// text computes a text. A single expression must return text, a time or a duration. Among other parts,
 // numbers and booleans are converted to text.
 func (r *run) text(t *text) (string, result) {
 	if len(t.parts) == 1 {
@@ -73,9 +73,12 @@ func (r *run) onlyPart(t *text) (string, result) {
 		return p.literal, result{}
 	}
 	v, res := r.evalPresent(p.prog, "must be text, but the value is absent")
-	s, ok := v.(types.String)
-	if res.ok() && !ok {
-		res = failedAt(p.prog.Pos(), "must be text, got "+expr.TypeOfValue(v))
+	if !res.ok() {
+		return "", res
 	}
-	return string(s), res
+	s, ok := expr.TextOf(v)
+	if !ok {
+		return "", failedAt(p.prog.Pos(), "must be text, got "+expr.TypeOfValue(v))
+	}
+	return s, result{}
 }

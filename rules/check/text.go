@@ -19,7 +19,9 @@ func (r *rule) text(n *source.Node, sc *expr.TypedScope, where string) {
 	}
 	t := r.infer(n.Parts[0].Expr, sc, where)
 	inner, _ := unwrapped(t.t)
-	if k := inner.Kind(); k != types.DynKind && k != types.StringKind {
+	switch inner.Kind() {
+	case types.DynKind, types.StringKind, types.TimestampKind, types.DurationKind:
+	default:
 		r.errorf(n.Parts[0].Expr.Pos, "%s: must be text, got %s", where, expr.TypeName(inner)).Hint = asTextHint(inner)
 	}
 }

@@ -31,7 +31,7 @@ type guardedCall struct {
 }
 
 // guard wraps a call in the limit of its function, if it has one, or if a meter has to know
-// its arguments. string() is wrapped for its speed.
+// its arguments. string() is wrapped for its form.
 func (e *environment) guard(call interpreter.InterpretableCall, scope *Scope, m *meter) (interpreter.InterpretableV2, error) {
 	l, ok := limits[call.Function()]
 	if !ok && m == nil && call.Function() != overloads.TypeConvertString {
@@ -85,7 +85,7 @@ func (e *environment) runner(call interpreter.InterpretableCall) func(operands) 
 	case "quantity":
 		return readQuantity(run)
 	case overloads.TypeConvertString:
-		return printNumber(run)
+		return printValue(run)
 	}
 	return run
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/cel-go/common/types"
@@ -55,8 +54,9 @@ func (a *Appender) value(dst []byte, v ref.Val, nesting int) ([]byte, error) {
 		return append(dst, "null"...), nil
 	case types.Bool:
 		return strconv.AppendBool(dst, bool(v)), nil
-	case types.String:
-		return AppendString(dst, string(v)), nil
+	case types.String, types.Timestamp, types.Duration:
+		text, _ := TextOf(v)
+		return AppendString(dst, text), nil
 	case types.Int:
 		return strconv.AppendInt(dst, int64(v), 10), nil
 	case types.Uint:
@@ -66,10 +66,6 @@ func (a *Appender) value(dst []byte, v ref.Val, nesting int) ([]byte, error) {
 		return strconv.AppendUint(dst, uint64(v), 10), nil
 	case types.Double:
 		return appendFloat(dst, float64(v))
-	case types.Timestamp:
-		return AppendString(dst, v.UTC().Format(time.RFC3339Nano)), nil
-	case types.Duration:
-		return AppendString(dst, v.Duration.String()), nil
 	case *types.Optional:
 		if v.HasValue() {
 			return a.value(dst, v.GetValue(), nesting)

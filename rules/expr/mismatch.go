@@ -63,6 +63,7 @@ func isMismatch(v ref.Val, node int64) bool {
 
 func explainMismatch(frame *interpreter.ExecutionFrame, v ref.Val, node int64, of ast.CallExpr, args []interpreter.InterpretableV2) ref.Val {
 	var got []string
+	var values []ref.Val
 	for _, arg := range args {
 		value := arg.Exec(frame)
 		if types.IsError(value) {
@@ -71,7 +72,10 @@ func explainMismatch(frame *interpreter.ExecutionFrame, v ref.Val, node int64, o
 			}
 			return value
 		}
-		got = append(got, typeName(value))
+		got, values = append(got, typeName(value)), append(values, value)
+	}
+	if v := withDoubles(of.FunctionName(), values); v != nil {
+		return types.LabelErrNode(node, v)
 	}
 	s := signature{args: got}
 	if of.IsMemberFunction() && len(got) > 0 {

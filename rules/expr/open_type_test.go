@@ -66,7 +66,6 @@ func TestMismatchesNameTheTypes(t *testing.T) {
 		`self.n.map(x, x)`:          `1:5 a value of type integer cannot be iterated`,
 		`self.n.all(x, x)`:          `1:5 a value of type integer cannot be iterated`,
 		`self.l.all(x, x)`:          `1:11 '&&' does not take (boolean, integer)`,
-		`math.ceil(self.n)`:         `1:10 math.ceil() does not take (integer)`,
 		`merge(self.m, self.l)`:     `1:6 merge() does not take (map, list of integer and string)`,
 		`lists.range(self.s)`:       `1:12 lists.range() does not take (string)`,
 		`self.l.map(x, x - 1)`:      `1:17 '-' does not take (string, integer)`,
