@@ -135,7 +135,7 @@ func (g *guard) forEach(iterators []*syntax.Iterator, f facts) (names map[string
 	for _, it := range iterators {
 		g.sc = g.rule.scope(names)
 		list := g.decision(it.In, types.ListKind, f, it.Entry)
-		item, known := g.bind(list.value, it.Name.Value)
+		item, known := g.bind(list.value, it.Name.Value, f)
 		g.vars = append(g.vars, named{it.Name.Value, item}, named{it.Index.Value, nil})
 		f = f.and(known)
 		names[it.Name.Value] = types.DynType

@@ -228,7 +228,7 @@ func (g *guard) comprehension(c ast.ComprehensionExpr, f facts) outcome {
 		name = c.IterVar2()
 		g.vars = append(g.vars, named{c.IterVar(), nil})
 	}
-	item, known := g.bind(over.value, name)
+	item, known := g.bind(over.value, name, f)
 	g.vars = append(g.vars, named{c.AccuVar(), nil}, named{name, item})
 	f = f.and(known)
 	g.eval(c.AccuInit(), f)
@@ -238,8 +238,7 @@ func (g *guard) comprehension(c ast.ComprehensionExpr, f facts) outcome {
 		return out
 	}
 	g.eval(c.LoopCondition(), f)
-	g.eval(c.LoopStep(), f)
-	out := g.found(c, over.value)
+	out := findsElements(c, over.value, item, g.eval(c.LoopStep(), f))
 	out.ran = over.ran
 	return out
 }
@@ -262,14 +261,14 @@ func (g *guard) collect(element, condition ast.Expr, over, item *value, f facts)
 	return outcome{value: &value{elem: &inner}}
 }
 
-// found returns what the result of exists() and all() tells about the list: for an
-// empty list, exists() is false and all() is true.
-func (g *guard) found(c ast.ComprehensionExpr, over *value) outcome {
+// findsElements returns what the result of exists() and all() tells about the list: for an
+// empty list, exists() is false and all() is true. With these results, all elements have what the loop asks for.
+func findsElements(c ast.ComprehensionExpr, over, item *value, step outcome) outcome {
 	switch {
 	case isBool(c.AccuInit(), types.False):
-		return outcome{yes: facts(nil).with(over)}
+		return outcome{yes: facts(nil).with(over), no: over.ofElements(step.falsely(), item)}
 	case isBool(c.AccuInit(), types.True):
-		return outcome{no: facts(nil).with(over)}
+		return outcome{yes: over.ofElements(step.truly(), item), no: facts(nil).with(over)}
 	}
 	return outcome{}
 }

@@ -16,7 +16,36 @@ type facts map[string]bool
 const never = "\x00never"
 
 // include reports whether the field with this path is present.
-func (f facts) include(key string) bool { return f[key] || f[never] }
+func (f facts) include(key string) bool { return f[key] || f[never] || f[ofAnyElement(key)] }
+
+// anyElement is the step to all elements of a list.
+const anyElement = "[]"
+
+// ofAnyElement returns a path with anyElement in place of indexes.
+func ofAnyElement(key string) string {
+	if !strings.Contains(key, step+"[") {
+		return key
+	}
+	steps := strings.Split(key, step)
+	for i, s := range steps {
+		if strings.HasPrefix(s, "[") {
+			steps[i] = anyElement
+		}
+	}
+	return strings.Join(steps, step)
+}
+
+// ofElements returns what is known about all elements of a list, from the facts about the variable of a loop.
+func (v *value) ofElements(f facts, item *value) facts {
+	if v == nil || v.key == "" || item == nil {
+		return nil
+	}
+	out := facts{}
+	for _, rest := range f.below(item.key) {
+		out[v.key+step+anyElement+step+rest] = true
+	}
+	return out
+}
 
 // decided returns what is known about a result that is always the same.
 func decided(result bool) (yes, no facts) {

@@ -269,7 +269,7 @@ func indexText(e ast.Expr) string {
 }
 
 // bind returns an element as the value of a variable, and the facts about it.
-func (g *guard) bind(list *value, name string) (*value, facts) {
+func (g *guard) bind(list *value, name string, f facts) (*value, facts) {
 	v := list.element()
 	if v == nil {
 		return nil, nil
@@ -278,7 +278,11 @@ func (g *guard) bind(list *value, name string) (*value, facts) {
 	v.key = fmt.Sprintf("#%d", g.work.loops)
 	v.shown = name
 	known := facts{}
-	for _, rest := range list.each {
+	each := list.each
+	if list.key != "" {
+		each = append(f.below(list.key+step+anyElement), each...)
+	}
+	for _, rest := range each {
 		known[v.key+step+rest] = true
 	}
 	return v, known
