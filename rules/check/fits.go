@@ -176,6 +176,7 @@ func (w walker) mapLiteral(t *typed, e ast.Expr, p *fieldSchema, where string) {
 		at := joinPath(where, key)
 		given.Fields = append(given.Fields, source.Field{Key: source.String{Value: key}, Value: given})
 		if f := w.below(p, source.String{Value: key, Pos: t.pos(entry.Key())}, at); f != nil {
+			w.unmergeable(f, t.pos(entry.Key()), at)
 			w.expression(t, entry.Value(), f, at)
 		}
 	}
@@ -197,6 +198,7 @@ func (w walker) listLiteral(t *typed, e ast.Expr, p *fieldSchema, where string) 
 		w.wants(t.pos(e), p, types.NewListType(types.DynType), where)
 		return
 	}
+	w.merged(p, elementsIn(t, e.AsList()), where)
 	for i, item := range e.AsList().Elements() {
 		w.expression(t, item, w.all.items(p), fmt.Sprintf("%s[%d]", where, i))
 	}

@@ -102,17 +102,15 @@ var facts = []fact{
 			return known && i > 1
 		})
 	})},
-	{"the name is used twice", "core/validation/validation.go: ValidateVolumes, validateContainers, ValidateService", func(c *child) []value {
+	{"the name is used twice", "core/validation/validation.go: validateContainerPorts, validateInitContainers, ValidateService", func(c *child) []value {
 		var out []value
 		if c.gk == core("Service") {
 			out = twice(c.template.at("spec", "ports"))
 		}
 		if p := c.pod(); p != nil {
-			out = append(out, twice(p.spec.at("volumes"))...)
-			out = append(out, twice(p.spec.at("initContainers"), p.spec.at("containers"))...)
+			out = append(out, shared(p.spec.at("containers"), p.spec.at("initContainers"))...)
 			for _, container := range p.containers() {
 				out = append(out, twice(container.at("ports"))...)
-				out = append(out, twice(container.at("env"))...)
 			}
 		}
 		return out
@@ -213,21 +211,23 @@ func (c *child) podOf(group string) value {
 	return value{r: c.in, unknown: true}
 }
 
-// twice returns the elements whose literal name an earlier element has.
-func twice(lists ...value) []value {
-	var out []value
+// twice returns the names of elements of a list that an earlier element has.
+func twice(list value) []value {
 	seen := map[string]bool{}
-	for _, list := range lists {
-		for _, item := range list.items() {
-			name := item.at("name")
-			text, literal := name.text()
-			if literal && seen[text] {
-				out = append(out, name)
-			}
-			seen[text] = seen[text] || literal
-		}
-	}
-	return out
+	return where(fieldOfEach(list, "name"), func(name value) bool {
+		text, literal := name.text()
+		again := literal && seen[text]
+		seen[text] = seen[text] || literal
+		return again
+	})
+}
+
+// shared returns the names of elements of a list that an element of another list has.
+func shared(list, other value) []value {
+	return where(fieldOfEach(list, "name"), func(name value) bool {
+		text, literal := name.text()
+		return literal && slices.ContainsFunc(other.items(), func(o value) bool { return o.at("name").is(text) })
+	})
 }
 
 // given reports whether a value is surely there.

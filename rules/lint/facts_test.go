@@ -76,8 +76,6 @@ func TestAPIRule(t *testing.T) {
 		{"limits", "requests: {cpu: 100m}", "requests: {cpu: 2}", "requests.cpu: a request is at most its limit"},
 		{"ports without names", "ports: [{name: http, port: 80, targetPort: http}]", "ports: [{name: http, port: 80}, {port: 81}]", "ports[1]: with several ports, each one needs a name"},
 		{"two ports of a name", "ports: [{name: http, port: 80, targetPort: http}]", "ports: [{name: http, port: 80}, {name: http, port: 81}]", "ports[1].name: the name is used twice"},
-		{"two volumes of a name", "{name: more, emptyDir", "{name: data, emptyDir", "volumes[1].name: the name is used twice"},
-		{"two variables of a name", "{name: LEVEL,", "{name: WORKERS,", "env[1].name: the name is used twice"},
 		{"an unknown strategy", "{type: RollingUpdate,", `{type: "${self.spec.strategy}",`, ""},
 		{"an unknown image", "image: web:1", "image: ${self.spec.?image}", ""},
 		{"a value that null leaves out", `value: "4"}`, `value: "4", valueFrom: null}`, ""},

@@ -2,14 +2,12 @@ package schema
 
 import (
 	"fmt"
-	"maps"
-	"math"
-	"regexp"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Flaws returns why the API server rejects or ignores parts of a
@@ -72,6 +70,31 @@ func (f *flaws) names() {
 	if scope := f.text("spec", "scope"); scope != "Namespaced" && scope != "Cluster" {
 		f.add("spec.scope", "%q is not Namespaced or Cluster", scope)
 	}
+	for _, key := range []string{"plural", "singular"} {
+		f.label("spec.names."+key, f.text("spec", "names", key))
+	}
+	for _, key := range []string{"kind", "listKind"} {
+		f.label("spec.names."+key, strings.ToLower(f.text("spec", "names", key)))
+	}
+	for _, key := range []string{"shortNames", "categories"} {
+		names, _, _ := unstructured.NestedStringSlice(f.crd.Object, "spec", "names", key)
+		for i, name := range names {
+			f.label(fmt.Sprintf("spec.names.%s[%d]", key, i), name)
+		}
+	}
+	if kind := f.text("spec", "names", "kind"); kind != "" && kind == f.text("spec", "names", "listKind") {
+		f.add("spec.names.listKind", "must not be the kind itself: write %sList", kind)
+	}
+	if keeps, _, _ := unstructured.NestedBool(f.crd.Object, "spec", "preserveUnknownFields"); keeps {
+		f.add("spec.preserveUnknownFields", "must be false: write x-kubernetes-preserve-unknown-fields in the schema")
+	}
+}
+
+// label finds a name that is not a DNS label.
+func (f *flaws) label(path, name string) {
+	if name != "" && len(validation.IsDNS1035Label(name)) > 0 {
+		f.add(path, "%q is not a name of at most 63 lower-case letters, digits and -, which begins with a letter", name)
+	}
 }
 
 func (f *flaws) versions() {
@@ -91,14 +114,19 @@ func (f *flaws) versions() {
 			f.add(path+".name", "%v is there twice", version["name"])
 		}
 		names[version["name"]] = true
+		name, _ := version["name"].(string)
+		f.label(path+".name", name)
+		f.columns(path, version)
+		f.scale(path, version)
 		root, _, _ := unstructured.NestedMap(version, "schema", "openAPIV3Schema")
 		if root == nil {
 			f.add(path, "has no schema.openAPIV3Schema")
 			continue
 		}
-		if root["type"] != "object" {
+		if root["type"] != "object" && (root["type"] != nil || root[preserveUnknown] != true) {
 			f.add(path+".schema.openAPIV3Schema.type", "must be object")
 		}
+		f.root(path+".schema.openAPIV3Schema", root, version)
 		f.schema(path+".schema.openAPIV3Schema", root)
 	}
 	if stored != 1 {
@@ -109,103 +137,36 @@ func (f *flaws) versions() {
 	}
 }
 
-// jsonTypes are the types of a schema, each with a test of a decoded value.
-var jsonTypes = map[string]func(any) bool{
-	"string":  func(v any) bool { _, ok := v.(string); return ok },
-	"boolean": func(v any) bool { _, ok := v.(bool); return ok },
-	"integer": func(v any) bool {
-		f, isFloat := v.(float64) // as decoders of YAML give whole numbers, too
-		_, isInt := v.(int64)
-		return isInt || isFloat && f == math.Trunc(f)
-	},
-	"number": func(v any) bool {
-		_, isInt := v.(int64)
-		_, isFloat := v.(float64)
-		return isInt || isFloat
-	},
-	"array":  func(v any) bool { _, ok := v.([]any); return ok },
-	"object": func(v any) bool { _, ok := v.(map[string]any); return ok },
-}
+// columnTypes are the types of additionalPrinterColumns.
+var columnTypes = []string{"boolean", "date", "integer", "number", "string"}
 
-// schema checks a schema and those in it.
-func (f *flaws) schema(path string, s map[string]any) {
-	name, _ := s["type"].(string)
-	fits, known := jsonTypes[name]
-	anything := s["x-kubernetes-preserve-unknown-fields"] == true || s["x-kubernetes-int-or-string"] == true
-	switch {
-	case name == "" && !anything:
-		f.add(path, "has no type")
-	case name != "" && !known:
-		f.add(path+".type", "%q is not one of %s", name, strings.Join(slices.Sorted(maps.Keys(jsonTypes)), ", "))
-	case name == "array" && s["items"] == nil:
-		f.add(path, "has no items")
-	}
-	if v, given := s["default"]; given && known && !fits(v) && (v != nil || s["nullable"] != true) {
-		f.add(path+".default", "%v is not of the type %s", v, name)
-	}
-	enum, closed := s["enum"].([]any)
-	if v, given := s["default"]; given && closed && known && fits(v) && name != "array" && name != "object" && !slices.Contains(enum, v) {
-		f.add(path+".default", "%v is not in the enum", v)
-	}
-	if pattern, _ := s["pattern"].(string); pattern != "" {
-		if _, err := regexp.Compile(pattern); err != nil {
-			f.add(path+".pattern", "%v", err)
+// columns finds columns of kubectl get that the API server rejects.
+func (f *flaws) columns(path string, version map[string]any) {
+	columns, _, _ := unstructured.NestedSlice(version, "additionalPrinterColumns")
+	for i, c := range columns {
+		column, _ := c.(map[string]any)
+		at := fmt.Sprintf("%s.additionalPrinterColumns[%d]", path, i)
+		if column["name"] == nil {
+			f.add(at, "has no name")
 		}
-	}
-	properties, _ := s["properties"].(map[string]any)
-	for _, key := range slices.Sorted(maps.Keys(properties)) {
-		if p, ok := properties[key].(map[string]any); ok {
-			f.schema(joinPath(path+".properties", key), p)
+		if kind, _ := column["type"].(string); !slices.Contains(columnTypes, kind) {
+			f.add(at+".type", "%q is not one of %s", kind, strings.Join(columnTypes, ", "))
 		}
-	}
-	f.required(path, s, properties)
-	for _, key := range []string{"items", "additionalProperties"} {
-		if p, ok := s[key].(map[string]any); ok {
-			f.unknown(path+"."+key, p)
-			f.schema(path+"."+key, p)
+		if from, _ := column["jsonPath"].(string); !strings.HasPrefix(from, ".") {
+			f.add(at+".jsonPath", "%q does not begin with a dot, such as .spec.replicas", from)
 		}
 	}
 }
 
-// required finds required fields that the schema does not have, so that no object is valid.
-func (f *flaws) required(path string, s, properties map[string]any) {
-	names, _ := s["required"].([]any)
-	if s["x-kubernetes-preserve-unknown-fields"] == true || s["additionalProperties"] != nil || len(properties) == 0 {
+// scale finds fields of the scale subresource that the API server rejects.
+func (f *flaws) scale(path string, version map[string]any) {
+	scale, scaled, _ := unstructured.NestedMap(version, "subresources", "scale")
+	if !scaled {
 		return
 	}
-	for i, name := range names {
-		key, _ := name.(string)
-		if _, known := properties[key]; !known && !commonFields[key] {
-			f.add(fmt.Sprintf("%s.required[%d]", path, i), "there is no property %q, so no object is valid", key)
+	for key, in := range map[string]string{"specReplicasPath": ".spec.", "statusReplicasPath": ".status."} {
+		if from, _ := scale[key].(string); !strings.HasPrefix(from, in) {
+			f.add(path+".subresources.scale."+key, "%q does not begin with %s", from, in)
 		}
 	}
-}
-
-// unknown finds unknown keys of a schema in a field that may also hold something else, for
-// which Kubernetes' own schema has no fields.
-func (f *flaws) unknown(path string, s map[string]any) {
-	for _, key := range slices.Sorted(maps.Keys(s)) {
-		if !slices.Contains(f.keys, key) {
-			f.add(joinPath(path, key), "unknown field%s", meant(UnknownField{Name: key, Have: f.keys}))
-		}
-	}
-	properties, _ := s["properties"].(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		if p, ok := properties[name].(map[string]any); ok {
-			f.unknown(joinPath(path+".properties", name), p)
-		}
-	}
-}
-
-// keysOfSchemas returns the keys that a schema in a CRD may have.
-func (s *Set) keysOfSchemas(crd *Kind) []string {
-	at := s.Schema(crd.GVK)
-	for _, key := range []string{"spec", "versions", "", "schema", "openAPIV3Schema"} {
-		if at = s.Resolve(at); key == "" {
-			at = itemOf(at)
-			continue
-		}
-		at, _ = fieldOf(at, key)
-	}
-	return slices.Sorted(maps.Keys(s.Resolve(at).Properties))
 }

@@ -50,17 +50,25 @@ func TestFlaws(t *testing.T) {
 		{"storage: true", "storage: false", "spec.versions: 0 versions have storage: true"},
 		{"scope: Namespaced", "scope: namespaced", `spec.scope: "namespaced" is not Namespaced or Cluster`},
 		{"name: webs.example.com", "name: web.example.com", "metadata.name: must be spec.names.plural and spec.group: webs.example.com"},
-		{"default: 1}\n              port", "default: one}\n              port", "size.default: one is not of the type integer"},
-		{"default: dev}", "default: 1}", "tier.default: 1 is not of the type string"},
+		{"default: 1}\n              port", "default: one}\n              port", `size.default: "one": must be of type integer`},
+		{"default: dev}", "default: 1}", "tier.default: 1: must be of type string"},
 		{"group: example.com", "group: example", `spec.group: "example" has no dot`},
 		{"items: {type: string, pat", "items: {pat", "hosts.items: has no type"},
 		{"{type: array, items: {type: string, pattern: \"^[a-z]+$\"}}", "{type: array}", "hosts: has no items"},
-		{"default: dev", "default: Dev", "tier.default: Dev is not in the enum"},
+		{"default: dev", "default: Dev", `tier.default: "Dev": should be one of [dev prod]`},
 		{"          spec:\n            type: object", "          spec:\n            type: object\n            required: [sise]", "spec.required[0]: there is no property \"sise\""},
 		{"items: {type: string, pat", "items: {type: string, maxlength: 1, pat", "hosts.items.maxlength: unknown field (did you mean 'maxLength'?)"},
 		{"^[a-z]+$", "^[a-z+$", "pattern: error parsing regexp"},
 		{"limits: {type: object, additionalProperties: {type: integer}}", "limits: {type: object, additionalProperties: {type: int}}", "additionalProperties.type"},
 		{"      openAPIV3Schema:\n        type: object", "      openAPIV3Schema:\n        type: array\n        items: {type: string}", "openAPIV3Schema.type: must be object"},
+		{"plural: webs}", "plural: webs, listKind: Web}", "spec.names.listKind: must not be the kind itself"},
+		{"plural: webs}", "plural: webs, shortNames: [W]}", "spec.names.shortNames[0]: \"W\" is not a name"},
+		{"name: v1", "name: \"1.0\"", `spec.versions[0].name: "1.0" is not a name`},
+		{"    schema:", "    additionalPrinterColumns: [{name: A, type: text, jsonPath: .a}]\n    schema:", `"text" is not one of boolean, date`},
+		{"    schema:", "    additionalPrinterColumns: [{name: A, type: string, jsonPath: \"{.a}\"}]\n    schema:", `"{.a}" does not begin with a dot`},
+		{"{status: {}}", "{status: {}, scale: {specReplicasPath: .spec.a, statusReplicasPath: .spec.a}}", `".spec.a" does not begin with .status.`},
+		{"        type: object\n", "        type: object\n        oneOf: [{required: [spec]}]\n", "openAPIV3Schema.oneOf: is not allowed at the root"},
+		{"        properties:\n          spec", "        properties:\n          metadata: {type: object, properties: {labels: {type: object}}}\n          spec", "properties.metadata.properties.labels: a schema restricts"},
 		{"  - name: v1\n", "  - {name: v1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}\n  - name: v1\n", "spec.versions[1].name: v1 is there twice"},
 	} {
 		if !strings.Contains(soundCRD, c.from) {
@@ -69,6 +77,65 @@ func TestFlaws(t *testing.T) {
 		found := fmt.Sprint(Flaws(decode(t, strings.Replace(soundCRD, c.from, c.to, 1))))
 		if !strings.Contains(found, c.want) {
 			t.Errorf("%s: want %q, got %q", c.to, c.want, found)
+		}
+	}
+}
+
+// object is the schema of an element.
+const object = `type: object, required: [name], properties: {name: {type: string}, port: {type: integer}}`
+
+// fieldFlaws are schemas of a field, with the flaw that is found, or "".
+var fieldFlaws = map[string]string{
+	`type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {` + object + `}`:              "",
+	`type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [port], items: {` + object + `}`:              "list-map-keys[0]: port must be required, or have a default",
+	`type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [title], items: {` + object + `}`:             `list-map-keys[0]: the elements have no property "title"`,
+	`type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name, name], items: {` + object + `}`:        "list-map-keys[1]: name is there twice",
+	`type: array, x-kubernetes-list-type: map, items: {` + object + `}`:                                                  "has no x-kubernetes-list-map-keys",
+	`type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: string}`:                "a list of the type map has maps as elements",
+	`type: array, x-kubernetes-list-map-keys: [name], items: {` + object + `}`:                                           "needs x-kubernetes-list-type: map",
+	`type: array, x-kubernetes-list-type: set, items: {type: string}`:                                                    "",
+	`type: array, x-kubernetes-list-type: set, items: {type: string, nullable: true}`:                                    "items.nullable: is not allowed in a list of the type set",
+	`type: array, x-kubernetes-list-type: set, items: {` + object + `}`:                                                  "a set has no maps as elements",
+	`type: array, x-kubernetes-list-type: set, items: {x-kubernetes-map-type: atomic, ` + object + `}`:                   "",
+	`type: array, x-kubernetes-list-type: set, items: {type: array, x-kubernetes-list-type: set, items: {type: string}}`: "must be atomic in a set",
+	`type: array, x-kubernetes-list-type: sets, items: {type: string}`:                                                   `"sets" is not one of atomic, set, map`,
+	`type: string, x-kubernetes-list-type: set`:                                                                          "x-kubernetes-list-type: needs type: array",
+	`type: object, x-kubernetes-map-type: granular, additionalProperties: {type: string}`:                                "",
+	`type: object, x-kubernetes-map-type: merge, additionalProperties: {type: string}`:                                   `"merge" is not one of atomic, granular`,
+	`type: object, additionalProperties: {type: string}, properties: {a: {type: string}}`:                                "excludes properties",
+	`type: array, uniqueItems: true, items: {type: string}`:                                                              "write x-kubernetes-list-type: set",
+	`type: array, items: [{type: string}]`:                                                                               "items: must be one schema",
+	`type: "null"`:                                                                                                       "write nullable: true",
+	`type: string, $ref: "#/definitions/a"`:                                                                              `["$ref"]: is not supported`,
+	`type: object, x-kubernetes-preserve-unknown-fields: false`:                                                          "must be left out",
+	`x-kubernetes-int-or-string: true, anyOf: [{type: integer}, {type: string}]`:                                         "",
+	`x-kubernetes-int-or-string: true, allOf: [{anyOf: [{type: integer}, {type: string}]}, {pattern: "a"}]`:              "",
+	`type: string, anyOf: [{format: ipv4}, {format: ipv6}]`:                                                              "",
+	`anyOf: [{type: boolean}, {type: string}]`:                                                                           "has no type",
+	`type: string, oneOf: [{type: string, minLength: 1}]`:                                                                "oneOf[0].type: is not allowed under allOf",
+	object + `, oneOf: [{required: [port]}, {properties: {name: {enum: [a]}}}]`:                                          "",
+	object + `, not: {properties: {name: {type: string}}}`:                                                               "not.properties.name.type: is not allowed under allOf",
+	object + `, default: {}`:                                                           "default: {}: name is required",
+	object + `, default: {name: a}`:                                                    "",
+	object + `, default: {name: a, prot: 1}`:                                           "default: prot: unknown field",
+	`type: string, maxLength: 1, default: ab`:                                          `default: "ab": should be at most 1 chars long`,
+	`type: string, nullable: true, default: null`:                                      "",
+	object + `, x-kubernetes-validations: [{rule: "self.port > 0 || has(self.name)"}]`: "",
+	object + `, x-kubernetes-validations: [{rule: "self.port >"}]`:                     "x-kubernetes-validations[0].rule: Syntax error",
+	object + `, x-kubernetes-validations: [{message: a}]`:                              "rule: is empty",
+}
+
+// withField returns a CRD with a field of that schema.
+func withField(t *testing.T, field string) map[string]any {
+	return decode(t, strings.Replace(soundCRD, "tier: {type: string, enum: [dev, prod], default: dev}", "f: {"+field+"}", 1))
+}
+
+// TestFlawsOfFields checks one schema of a field at a time.
+func TestFlawsOfFields(t *testing.T) {
+	for field, want := range fieldFlaws {
+		found := Flaws(withField(t, field))
+		if want == "" && len(found) > 0 || want != "" && !strings.Contains(fmt.Sprint(found), want) {
+			t.Errorf("%s: want %q, got %v", field, want, found)
 		}
 	}
 }

@@ -194,9 +194,8 @@ func HasOwners(conditions *spec.Schema) bool {
 	if conditions == nil {
 		return false
 	}
-	listType, _ := conditions.Extensions.GetString("x-kubernetes-list-type")
-	keys, _ := conditions.Extensions.GetStringSlice("x-kubernetes-list-map-keys")
-	return listType == "map" && slices.Equal(keys, []string{"type"})
+	merged, keys := MergedBy(conditions)
+	return merged == "map" && slices.Equal(keys, []string{"type"})
 }
 
 // Named returns a definition, or nil.

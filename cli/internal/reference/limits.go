@@ -7,6 +7,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"reconcel/cli/internal/output"
+	"reconcel/rules/schema"
 )
 
 // limitsOf says which values of a field the API server accepts.
@@ -78,8 +79,7 @@ func enumOf(values []any) Text {
 
 // distinctness says which elements of a list must differ.
 func distinctness(s *spec.Schema) []Text {
-	kind, _ := s.Extensions.GetString("x-kubernetes-list-type")
-	keys, _ := s.Extensions.GetStringSlice("x-kubernetes-list-map-keys")
+	kind, keys := schema.MergedBy(s)
 	switch {
 	case s.UniqueItems || kind == "set":
 		return []Text{compose("no element twice")}
