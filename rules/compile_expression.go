@@ -43,7 +43,11 @@ func (c *compiler) check(scope *expr.Scope, src *source.Expr, want expr.Type, wh
 			i.Hint = cmp.Or(i.Hint, c.suggest(i.Undeclared, scope))
 		}
 		i.Hint = cmp.Or(c.hintElsewhere(i.Undeclared), hintHabit(i, src, where))
-		c.complain(i.Pos, "%s: %s", where, i.Message).Hint = i.Hint
+		text := meantAsText(i, src, where)
+		c.complain(i.Pos, "%s: %s", where, i.Message).Hint = cmp.Or(i.Hint, text)
+		if text != "" {
+			break // What follows is part of the text.
+		}
 	}
 	if issues != nil {
 		return nil

@@ -129,7 +129,9 @@ func (b *environment) undeclared(i *Issue, name, text string) {
 func explainIssue(i *Issue, text string) {
 	if m, ok := strings.CutPrefix(i.Message, "Syntax error: "); ok {
 		i.Message = "syntax error: " + m
-		if strings.Contains(m, "'<EOF>'") {
+		if unknown, ok := quotedAfter(m, "token recognition error at: '"); ok {
+			i.Message = "syntax error: unexpected '" + strings.TrimSpace(unknown) + "'"
+		} else if strings.Contains(m, "'<EOF>'") {
 			i.Message = "syntax error: the expression is not complete"
 		} else if word, ok := quotedAfter(m, "input '"); ok {
 			i.Message = "syntax error: unexpected '" + word + "'"

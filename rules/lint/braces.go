@@ -11,8 +11,6 @@ import (
 var (
 	// objectPath matches a path into an object, with the name of the object.
 	objectPath = regexp.MustCompile(`([A-Za-z_]\w*)\.(?:metadata|spec|status|data)\.\??[A-Za-z_]\w*`)
-	// helmValue matches a value of a Helm template.
-	helmValue = regexp.MustCompile(`\{\{-?\s*(?:\w+\s+)?\.(Values|Release|Chart)\b[^}]*\}\}`)
 	// wrapped matches a name or a path in the brackets of another language: #{x},
 	// {x.y}, $x.
 	wrapped = regexp.MustCompile(`#\{\s*([A-Za-z_]\w*)[^}]*\}|\{\s*([A-Za-z_]\w*)\.[\w.]+\s*\}|\$([A-Za-z_]\w*)\b`)
@@ -29,16 +27,15 @@ func (w writing) forgotten(n *source.Node, where string) {
 	if n.Kind == source.Text && source.Forgotten(n.Literal().Value, isObject) != "" {
 		return
 	}
+	if w.foreign(n, where) {
+		return
+	}
 	opened := false
 	for i, text := range literalParts(n) {
 		stray := i > 0 && strings.HasPrefix(text, "}") && !opened
 		opened = opened || strings.Contains(text, "{")
 		if stray {
 			w.find(LiteralText, n.Pos, "%s: a } follows directly after ${...}, and is part of the text", where).Hint = "remove it"
-			continue
-		}
-		if m := helmValue.FindString(text); m != "" {
-			w.find(LiteralText, n.Pos, "%s: %s is literal text", where, m).Hint = "rules are no Helm templates: write ${self.spec...} for a value of the resource"
 			continue
 		}
 		if strings.Contains(text, "\n") || len(strings.Fields(text)) >= proseWords {
@@ -49,6 +46,30 @@ func (w writing) forgotten(n *source.Node, where string) {
 		}
 	}
 }
+
+// foreign finds an expression of another tool. It is an error in a field of Kubernetes' own
+// kinds that nothing evaluates.
+func (w writing) foreign(n *source.Node, where string) bool {
+	parts := literalParts(n)
+	for i, p := range n.Parts {
+		if p.Expr != nil {
+			parts[i] = expressionMark
+		}
+	}
+	text, is := source.ForeignText(strings.Join(parts, ""))
+	if !is || !w.plain && !text.Anywhere {
+		return false
+	}
+	check := LiteralText
+	if w.plain {
+		check = ForeignSyntax
+	}
+	w.find(check, n.Pos, "%s: %s is literal text", where, strings.ReplaceAll(text.Found, expressionMark, "${...}")).Hint = text.Hint
+	return true
+}
+
+// expressionMark stands for an expression in a text. No text contains it.
+const expressionMark = "\x00"
 
 // literalParts returns the parts of a text by index, with "" for an expression.
 func literalParts(n *source.Node) []string {

@@ -32,6 +32,46 @@ func TestLiteralText(t *testing.T) {
 	})
 }
 
+var fields = inRule(`  children:
+  - id: web
+    template:
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: {name: "${self.metadata.name}", annotations: {note: plain}}
+      spec:
+        selector: {matchLabels: {a: b}}
+        template:
+          metadata: {labels: {a: b}}
+          spec: {containers: [{name: a, image: "nginx:1", args: [first], env: [{name: A, value: second}]}]}
+  - id: alerts
+    template:
+      apiVersion: monitoring.coreos.com/v1
+      kind: PrometheusRule
+      metadata: {name: "${self.metadata.name}"}
+      spec: {groups: [{name: a, rules: [{alert: A, expr: third}]}]}
+  - id: config
+    template:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: "${self.metadata.name}"}
+      data: {nginx.conf: fourth}
+`)
+
+func TestForeignSyntax(t *testing.T) {
+	finds(t, ForeignSyntax, fields, []mistake{
+		{"kubectl", "nginx:1", "{.spec.image}", "containers[0].image: {.spec.image} is literal text"},
+		{"Kyverno", "nginx:1", "{{request.object.spec.image}}", "the resource is self"},
+		{"within a text", "nginx:1", "a/{{ .spec.name }}:1", "{{ .spec.name }} is literal text"},
+		{"around an expression", "nginx:1", "{{ ${self.spec.image} }}", "{{ ${...} }} is literal text"},
+		{"after an expression", "nginx:1", "${self.spec.image}.spec.image", ""},
+		{"an annotation", "note: plain", `note: "{{ $labels.pod }} {.spec.image}"`, ""},
+		{"an argument", "[first]", `["$(A)", "$HOME", "{{.Name}}"]`, ""},
+		{"a variable", "value: second", `value: "{{ .Name }}"`, ""},
+		{"an alert", "expr: third", `expr: 'up{job="a"}', annotations: {summary: "{{ $labels.pod }} of {{request.object.a}}"}`, ""},
+		{"a file", "nginx.conf: fourth", `nginx.conf: "log_format a '{$request_id}'; {{ env }} {.spec.a}"`, ""},
+	})
+}
+
 var waiting = inRule(`  children:
   - id: web
     template:

@@ -42,6 +42,7 @@ const (
 	AbsentField      = "absent-field"
 	ExcludedReader   = "excluded-reader"
 	LiteralText      = "literal-text"
+	ForeignSyntax    = "foreign-syntax"
 	UnknownKind      = "unknown-kind"
 	NoConditions     = "no-conditions"
 	UnwatchedRule    = "unwatched-rule"
@@ -80,6 +81,7 @@ var Checks = []Check{
 	{AbsentField, false, "a field that may be absent, and is read without a guard"},
 	{ExcludedReader, false, "a child without a `when` that is excluded together with another one"},
 	{LiteralText, false, "a text that looks like an expression"},
+	{ForeignSyntax, true, "an expression of another tool in a field that nothing evaluates"},
 	{UnknownKind, false, "a version or group of a kind that no schema has"},
 	{NoConditions, false, "a custom resource without `status.conditions`, where reconcel reports"},
 	{UnwatchedRule, false, "a rule for namespaces that reconcel does not watch"},

@@ -16,10 +16,10 @@ func (r *rule) writtenValues() {
 		w.check(let.Data, "let."+let.Name.Value)
 	}
 	for _, c := range r.children {
-		w.names = iteratorsOf(c.Child)
+		w.names, w.plain = iteratorsOf(c.Child), c.known() && c.gk != kindIn("apiextensions.k8s.io", "CustomResourceDefinition")
 		w.check(c.Template, c.Entry+": template")
 	}
-	w.names = nil
+	w.names, w.plain = nil, false
 	w.check(r.src.Patch, "patch")
 	w.check(r.src.Status, "status")
 }
@@ -32,7 +32,12 @@ type writing struct {
 	*rule
 	names  map[string]bool // of forEach
 	script bool            // within one of blocks
+	plain  bool            // no program reads expressions of its own in the text
 }
+
+// read are fields of Kubernetes' kinds that a program or a person reads, and that may hold
+// expressions of another tool.
+var read = []string{"data", "stringData", "annotations", "command", "args", "env", "subPathExpr", "parameters", "description", "message", "messageExpression", "expression"}
 
 // check checks a value and all values in it.
 func (w writing) check(n *source.Node, where string) {
@@ -46,6 +51,7 @@ func (w writing) check(n *source.Node, where string) {
 		}
 		inner := w
 		inner.script = w.script || slices.Contains(blocks, f.Key.Value)
+		inner.plain = w.plain && !slices.Contains(read, f.Key.Value)
 		inner.check(f.Value, at)
 	}
 	for i, item := range n.Items {

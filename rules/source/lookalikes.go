@@ -1,0 +1,152 @@
+package source
+
+import (
+	"regexp"
+	"strings"
+)
+
+// This file is the one table of what authors write by habit from other languages and
+// tools, with what to write instead. Each row has an example in TestLookAlikes of package
+// rules.
+
+// namesElsewhere maps names of other languages and tools to those of rules.
+var namesElsewhere = map[string]string{
+	"nil": "null", "None": "null", "undefined": "null", "True": "true", "False": "false",
+	"len": "size", "length": "size", "count": "size", "range": "lists.range", "toString": "string", "str": "string",
+	"default": "orValue", "coalesce": "orValue", "getOrElse": "orValue", "toLower": "lowerAscii", "toUpper": "upperAscii", "lower": "lowerAscii", "upper": "upperAscii",
+	"toLowerCase": "lowerAscii", "toUpperCase": "upperAscii", "any": "exists", "some": "exists", "includes": "contains", "has_key": "has", "defined": "has", "foreach": "map",
+	"printf": "format", "sprintf": "format", "fmt": "format", "toInt": "int", "atoi": "int", "quote": "strings.quote", "trimSpace": "trim",
+	"metadata": "self.metadata", "spec": "self.spec", "status": "self.status", "object": "self", "this": "self", "instance": "self", "resource": "self", "xr": "self", "composite": "self", "oxr": "self",
+	"toYaml": "yaml.marshal(...)", "fromYaml": "yaml.unmarshal(...)", "toJson": "json.marshal(...)", "to_json": "json.marshal(...)", "jsonencode": "json.marshal(...)", "fromJson": "json.unmarshal(...)",
+	"hash": "hash.sha256(...)", "sha256": "hash.sha256(...)", "sha256sum": "hash.sha256(...)", "md5": "hash.md5(...)", "sha1": "hash.sha256(...)",
+	"base64": "base64.encode(bytes(...))", "b64enc": "base64.encode(bytes(...))", "base64_encode": "base64.encode(bytes(...))", "b64dec": "string(base64.decode(...))", "base64_decode": "string(base64.decode(...))",
+}
+
+// advice maps names that rules cannot have to what to do instead.
+var advice = map[string]string{
+	"schema":    "the resource is self: write self.spec or self.metadata", // kro
+	"each":      "in readyWhen, the object is child",                      // kro
+	"omit":      "to leave a field out, write when(condition, value)",     // kro
+	"request":   "the resource is self: write self.spec or self.metadata", // Kyverno
+	"local":     "name a value with let, and write its name",              // Terraform
+	"module":    "a child is written by its id",                           // Terraform
+	"Values":    "the values are fields of the resource: write self.spec", // Helm
+	"Release":   "write self.metadata.name or self.metadata.namespace",    // Helm
+	"Chart":     "name a value with let, and write its name",              // Helm
+	"include":   "name a value with let, and write its name",              // Helm
+	"tpl":       "write ${...} in the text",                               // Helm
+	"required":  "write a check in validate",                              // Helm
+	"lookup":    "declare the object in lookups, and write its id",        // Helm
+	"indent":    "write the data as YAML: it needs no indentation of text",
+	"nindent":   "write the data as YAML: it needs no indentation of text",
+	"params":    "the parameters are fields of the resource: write self.spec",
+	"inputs":    "the parameters are fields of the resource: write self.spec",
+	"now":       "rules cannot read the clock: elapsed(time, duration) says whether a moment has come",
+	"random":    "rules have no random numbers: the same objects must give the same result",
+	"randAlpha": "rules have no random numbers: the same objects must give the same result; generate makes passwords of a Secret",
+	"uuid":      "rules have no random numbers: self.metadata.uid is unique",
+	"uuidv4":    "rules have no random numbers: self.metadata.uid is unique",
+	"env":       "rules cannot read the environment",
+	"not":       "write !",
+
+	"previous": "write previous(id) with the id of a child",
+}
+
+// HintName says what to write instead of a name of another language or tool, or "".
+func HintName(name string) string {
+	if other := namesElsewhere[name]; other != "" {
+		return "write " + other
+	}
+	return advice[name]
+}
+
+// A lookAlike is a construct of another language or tool.
+type lookAlike struct {
+	written *regexp.Regexp
+	hint    string
+}
+
+// operatorsElsewhere are constructs in expressions that CEL cannot parse. The first one
+// that matches counts.
+var operatorsElsewhere = []lookAlike{
+	{regexp.MustCompile(`\{\{`), "{{ }} is not supported: write the expression alone"},
+	{regexp.MustCompile(`^\s*\{[^:]*$`), "${{ }} is not supported: write ${...} with one pair of braces"},
+	{regexp.MustCompile(`\$\{`), "within ${...}, write the name alone; an index is x[key]"},
+	{regexp.MustCompile(`\$\w`), "write names without $"},
+	{regexp.MustCompile(`^\w+:[-=?+]`), "append .orValue(...) to a field with .?"},
+	{regexp.MustCompile(`\w\?\.\w`), "write .? for a field that may be absent"},
+	{regexp.MustCompile(`\?\?`), "append .orValue(...) to a field with .?"},
+	{regexp.MustCompile(`=~`), "write .matches(...)"},
+	{regexp.MustCompile(`[=!]==`), "write == or != to compare"},
+	{regexp.MustCompile(`<>`), "write != to compare"},
+	{regexp.MustCompile(`=>|->`), "write .map(x, ...) with a name and an expression"},
+	{regexp.MustCompile(`[^=!<>]=[^=~>]`), "write == to compare"},
+	{regexp.MustCompile(`[^|]\|\s*default\b`), "append .orValue(...) to a field with .?"},
+	{regexp.MustCompile(`[^|]\|\s*(?:to_?[yY]aml|to_?[jJ]son|n?indent)\b`), "rules have no pipes: write the map itself for data, and yaml.marshal(...) or json.marshal(...) for a text"},
+	{regexp.MustCompile(`[^|]\|\s*[a-z]\w*\s*(?:[("']|$|\|)`), "rules have no pipes: write function(value)"},
+	{regexp.MustCompile(`[^|]\|(?:[^|]|$)`), "write || for or"},
+	{regexp.MustCompile(`[^&]&(?:[^&]|$)`), "write && for and"},
+	{regexp.MustCompile(`\band\b`), "write && for and"},
+	{regexp.MustCompile(`\bor\b`), "write || for or"},
+	{regexp.MustCompile(`\bnot\b`), "write ! for not"},
+	{regexp.MustCompile(`\*\*`), "rules have no powers: write a product"},
+	{regexp.MustCompile("`"), "write texts in double or single quotes, joined by +"},
+}
+
+var stringLiteral = regexp.MustCompile(`"[^"]*"|'[^']*'`)
+
+// HintOperator says what to write instead of a construct of another language in an
+// expression that CEL cannot parse, or "".
+func HintOperator(expression string) string {
+	text := stringLiteral.ReplaceAllString(expression, `""`)
+	for _, o := range operatorsElsewhere {
+		if o.written.MatchString(text) {
+			return o.hint
+		}
+	}
+	return ""
+}
+
+// plainValue matches what is hardly an expression: an image, an address, a path, a version, a
+// schedule, a domain, words.
+var plainValue = regexp.MustCompile(`^(?:[\w*-][\w-]*(?:\.[\w-]+)+/.*|[a-z]+://.*|/[\w./-]*|[\w./-]+:[\w.-]+|v?\d+\.\d+\.\d.*|[\w.+-]+@[\w.-]+|[\d*/,-]+(?: [\d*/,-]+){4}|` +
+	`\*(?:\.[\w-]+)+|[A-Za-z]\w*(?:-[A-Za-z]\w*)+|[A-Za-z]\w*(?:\.[a-z]\w*)*\.(?:com|org|net|io|dev|local)|[A-Za-z]\w*(?: [A-Za-z]\w*)*)$`)
+
+// IsPlainText reports whether an expression that does not compile must have been meant as
+// text.
+func IsPlainText(expression string) bool {
+	return plainValue.MatchString(strings.TrimSpace(expression))
+}
+
+// textsElsewhere are expressions of other tools in literal texts. The first one has no
+// meaning in any text of rules.
+var textsElsewhere = []lookAlike{
+	{regexp.MustCompile(`\{\{-?\s*(?:\w+\s+)?\.(?:Values|Release|Chart)\b[^}]*\}\}`), "rules are no Helm templates: write ${self.spec...} for a value of the resource"},
+	{regexp.MustCompile(`\{\{\s*request\.(?:object|oldObject|namespace|name)\b[^}]*\}\}`), "the resource is self: write ${self.spec...} or ${self.metadata...}"}, // Kyverno
+	{regexp.MustCompile(`\{\{[^}]*\}\}`), "{{ }} is not supported: write ${...} for a value"},                                                                    // Go templates, Jinja, Argo
+	{regexp.MustCompile(`\{%[^%]*%\}`), "{% %} is not supported: write ${condition ? a : b}"},                                                                    // Jinja
+	{regexp.MustCompile(`\{[$@]?\.(?:spec|metadata|status|data)[\w.\[\]*'"]*\}`), "write ${self.spec...} for a value of the resource"},                           // kubectl
+	{regexp.MustCompile(`^\$?\.(?:spec|metadata|status|data)\.[\w.\[\]]+$`), "write ${self.spec...} for a value of the resource"},                                // kubectl, jq
+	{regexp.MustCompile(`#\{[^}]*\}`), "#{ } is not supported: write ${...} for a value"},                                                                        // Ruby
+	{regexp.MustCompile(`%\(\w+\)s`), "%( ) is not supported: write ${...} for a value"},                                                                         // Python
+	{regexp.MustCompile(`\$\([a-z][\w-]*\.[\w.-]+\)`), "$( ) is not supported: write ${...} for a value"},                                                        // Tekton
+	{regexp.MustCompile(`^\$\(?[A-Z][A-Z0-9_]*\)?$`), "rules cannot read the environment: write ${self.spec...} for a value of the resource"},                    // shells
+	{regexp.MustCompile(`^@[\w.]+@$`), "@ @ is not supported: write ${...} for a value"},                                                                         // Autoconf, Maven
+}
+
+// A Foreign is an expression of another tool in a literal text.
+type Foreign struct {
+	Found, Hint string
+	// Anywhere: it is wrong in every text. Others are right where a program reads the text.
+	Anywhere bool
+}
+
+// ForeignText returns what looks like an expression of another tool in a literal text.
+func ForeignText(text string) (Foreign, bool) {
+	for i, t := range textsElsewhere {
+		if found := t.written.FindString(text); found != "" {
+			return Foreign{found, t.hint, i == 0}, true
+		}
+	}
+	return Foreign{}, false
+}
