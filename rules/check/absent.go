@@ -38,6 +38,10 @@ func (w *flaw) test(e ast.Expr, step string) {
 
 // absent warns about a field that may be absent.
 func (g *guard) absent(e ast.Expr, t *types.Type, operand *value, name string, field *value, f facts) {
+	if field.made != nil {
+		g.lacking(e, operand, name, field, f)
+		return
+	}
 	if g.quiet || field.flaw != nil || f.include(field.key) || field.key == "" && operand.shown == "" {
 		return
 	}

@@ -40,7 +40,9 @@ func (r *rule) body() {
 	r.patch(g.sc)
 	g.at("patch").node(r.src.Patch, known)
 	r.status(g.sc)
-	g.at("status").node(r.src.Status, known)
+	status := g.at("status")
+	status.ofStatus = true
+	status.node(r.src.Status, known)
 	for _, c := range r.src.Conditions {
 		g.condition(c, known)
 	}

@@ -169,9 +169,9 @@ func (g *guard) result(c ast.CallExpr, target outcome, args []outcome, f facts) 
 		return outcome{value: target.value}
 	case name == "first" || name == "last":
 		return outcome{value: target.element()}
-	case name == "flatten" && target.value != nil:
+	case name == "flatten" && target.value != nil && target.made == nil:
 		return outcome{value: &value{elem: target.element().element()}}
-	case name == operators.Add && len(args) == 2 && args[0].value != nil && args[1].value != nil:
+	case name == operators.Add && len(args) == 2 && args[0].value != nil && args[0].made == nil && args[1].value != nil && args[1].made == nil:
 		return outcome{value: &value{}}
 	}
 	return outcome{}
@@ -179,7 +179,7 @@ func (g *guard) result(c ast.CallExpr, target outcome, args []outcome, f facts) 
 
 // taken warns about the value() of an optional that may be absent.
 func (g *guard) taken(e ast.Expr, v *value, f facts) {
-	if v == nil || v.key == "" || f[v.key] {
+	if v == nil || v.made != nil || v.key == "" || f[v.key] {
 		return
 	}
 	g.warnf(g.t.pos(e), "%s: %s may be absent: write orValue(...) instead of value()", g.where, v.shown)
@@ -192,6 +192,9 @@ func (g *guard) fallback(c ast.CallExpr, target outcome) outcome {
 		return outcome{}
 	}
 	present := facts(nil).with(target.value)
+	if target.made != nil {
+		return outcome{} // Nothing is known of a default.
+	}
 	out := outcome{}
 	switch fallback := literalValue(c.Args()[0]); v := fallback.(type) {
 	case types.Bool:
@@ -215,7 +218,7 @@ func (g *guard) comprehension(c ast.ComprehensionExpr, f facts) outcome {
 	if expr.IsBind(c) {
 		init := g.eval(c.AccuInit(), f)
 		if init.value != nil && init.shown == "" {
-			init.value = &value{key: init.key, shown: c.AccuVar(), elem: init.elem, each: init.each}
+			init.value = &value{key: init.key, shown: c.AccuVar(), elem: init.elem, each: init.each, made: init.made}
 		}
 		g.vars = append(g.vars, named{c.AccuVar(), init.value})
 		out := g.eval(c.Result(), f)

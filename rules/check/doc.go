@@ -34,7 +34,8 @@
 // expression. It learns that from has(), from comparing orValue(), from the when of
 // the rule or the child, and from validate. A let is checked where it is used. The
 // walk does not warn about what it cannot follow. It does not look at fields of
-// other objects and of the status either, because an expression waits for these.
+// other objects and of the status either, because an expression waits for these. Only
+// what the template of a child leaves out is waited for in vain (made.go).
 //
 // rules/expr follows values, too (shape.go), but for another question. It finds all
 // paths from which a value may come, in untyped expressions, whenever rules load. The

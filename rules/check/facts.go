@@ -126,6 +126,8 @@ type value struct {
 	// severalKinds: the primary may be of several kinds. Then ofStatus are the parts of its
 	// status: expressions wait for them, unless the kind lacks them.
 	severalKinds, ofStatus bool
+	// made: it is a part of a child, of which only the template is known.
+	made *made
 }
 
 // below returns the value of a field.
@@ -137,6 +139,9 @@ func (v *value) below(name string) *value {
 		return nil // Expressions wait for a missing status.
 	}
 	out := &value{shown: v.shown + shownStep(name), flaw: v.flaw, severalKinds: v.severalKinds}
+	if v.made != nil {
+		out.made = &made{own: v.made.own}
+	}
 	out.ofStatus = v.ofStatus || v.key == "self" && name == "status"
 	if v.key != "" {
 		out.key = v.key + step + name
@@ -152,9 +157,15 @@ func (v *value) flaws() *flaw {
 	return v.flaw
 }
 
-// element returns the value of any element.
+// root returns the name at which the path of a value begins.
+func (v *value) root() string {
+	name, _, _ := strings.Cut(v.shown, ".")
+	return name
+}
+
+// element returns the value of any element. Nothing is known of those of a child.
 func (v *value) element() *value {
-	if v == nil {
+	if v == nil || v.made != nil {
 		return nil
 	}
 	out := &value{}

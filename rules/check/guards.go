@@ -21,6 +21,7 @@ type guard struct {
 	// excludable are the children that the expressions must not read plainly, by id.
 	excludable map[string]*value
 	quiet      bool // it gives no warnings
+	ofStatus   bool // a field of status that only copies is left out with what it copies
 	work       *work
 	where      string
 }
@@ -88,7 +89,7 @@ func (g *guard) ident(name string, f facts) outcome {
 	if l := g.rule.lets[name]; l != nil {
 		return g.let(l, f)
 	}
-	return outcome{}
+	return outcome{value: g.rule.child(name)}
 }
 
 // entry evaluates an entry of a let where another one reads it.
@@ -142,6 +143,9 @@ func (g *guard) plainField(e ast.Expr, operand outcome, name string, f facts) ou
 	if _, optional := unwrapped(t); optional {
 		return outcome{value: field, ran: operand.ran} // It is an optional, too.
 	}
+	if field != nil && field.made != nil {
+		field.made = operand.made.field(g.rule, name)
+	}
 	if field != nil && operand.flaws().covers(expr.Operand(e)) {
 		field.flaw.extend(e, optionalStep(name))
 	} else if field != nil {
@@ -153,7 +157,8 @@ func (g *guard) plainField(e ast.Expr, operand outcome, name string, f facts) ou
 func (g *guard) list(l ast.ListExpr, f facts) outcome {
 	known := l.Size() > 0
 	for _, item := range l.Elements() {
-		known = g.eval(item, f).value != nil && known
+		v := g.eval(item, f).value
+		known = v != nil && v.made == nil && known
 	}
 	if !known {
 		return outcome{}
@@ -223,49 +228,6 @@ func (g *guard) choice(args []ast.Expr, f facts) outcome {
 
 func isBool(e ast.Expr, v types.Bool) bool {
 	return e.Kind() == ast.LiteralKind && e.AsLiteral() == v
-}
-
-// index handles a[b], a[?b] and a.?b.
-func (g *guard) index(e ast.Expr, f facts) outcome {
-	c := e.AsCall()
-	from, key := c.Args()[0], c.Args()[1]
-	if c.FunctionName() == operators.Index {
-		g.readsExcluded(from, f)
-	}
-	operand := g.eval(from, f)
-	ran := operand.ran.and(g.eval(key, f).ran)
-	if operand.value == nil {
-		return outcome{ran: ran}
-	}
-	if name, ok := literalString(key); ok && c.FunctionName() == operators.Index {
-		return g.plainField(e, operand, name, f)
-	} else if ok {
-		return outcome{value: operand.below(name), ran: ran}
-	}
-	if t, _ := unwrapped(g.typeOf(from)); t.Kind() != types.ListKind {
-		return outcome{ran: ran}
-	}
-	out := operand.element()
-	out.shown = operand.shown + "[...]"
-	out.flaw = operand.flaw
-	out.key = ""
-	if key.Kind() == ast.LiteralKind || key.Kind() == ast.IdentKind {
-		out.shown = operand.shown + fmt.Sprintf("[%s]", indexText(key))
-		if operand.key != "" {
-			out.key = operand.key + step + "[" + indexText(key) + "]"
-		}
-		if operand.flaws().covers(from) {
-			operand.flaw.extend(e, "[?"+indexText(key)+"]")
-		}
-	}
-	return outcome{value: out, ran: ran}
-}
-
-func indexText(e ast.Expr) string {
-	if e.Kind() == ast.IdentKind {
-		return e.AsIdent()
-	}
-	return fmt.Sprint(e.AsLiteral().Value())
 }
 
 // bind returns an element as the value of a variable, and the facts about it.
