@@ -56,10 +56,10 @@ func WithholdSecret(gk schema.GroupKind, err error) error {
 // classifyAnswer classifies the API server's answer to a write. An error that it
 // returns unchanged is transient and is retried with backoff.
 //
-// If a body does not match the schema (wrong type, unknown field, duplicate key),
-// an apply returns 500 without a reason. This was measured, and it is as permanent
-// as a 422. Only the text tells it from the answer of an API server whose etcd is
-// away, which has no reason either.
+// If a body does not match the schema (wrong type, unknown field, duplicate key), or a
+// value cannot be read (a quantity, a time, base64), an apply returns 500 without a
+// reason. This was measured, and it is as permanent as a 422. Only the text tells it
+// from the answer of an API server whose etcd is away, which has no reason either.
 func classifyAnswer(err error) error {
 	err = sortCauses(err)
 	var status apierrors.APIStatus
@@ -76,15 +76,18 @@ func classifyAnswer(err error) error {
 		return &terminalError{reasonForbidden, forbiddenRetry, permission(err)}
 	case s.Code == http.StatusUnprocessableEntity, s.Code == http.StatusBadRequest,
 		s.Code == http.StatusRequestEntityTooLarge, s.Code == http.StatusMethodNotAllowed,
+		s.Code == http.StatusUnsupportedMediaType, // An aggregated API without server-side apply.
 		s.Code == http.StatusInternalServerError && (mismatch.MatchString(s.Message) || lostVersion.MatchString(s.Message)):
 		return &terminalError{reasonRejected, refusedRetry, err}
 	}
 	return err
 }
 
-// mismatch matches the errors of an apply whose body does not match the schema, as
-// k8s.io/apimachinery/pkg/util/managedfields formats them.
-var mismatch = regexp.MustCompile(`failed to create typed patch object|failed to convert new typed object`)
+// mismatch matches the errors of an apply whose body does not match the schema or has a value that cannot be read, as
+// k8s.io/apimachinery/pkg/util/managedfields formats them. The conversion of a live object is not among them: it may
+// ask a webhook.
+var mismatch = regexp.MustCompile(`failed to create typed (?:patch|live) object|failed to convert new typed object|` +
+	`failed to convert new object \(.*\) to proper version: unable to convert unstructured object|failed to convert to unversioned`)
 
 // IsRejection reports whether the API server rejects a write: repeating it cannot
 // help while the cluster stays as it is.
@@ -100,7 +103,7 @@ var policyDenial = regexp.MustCompile(`exceeded quota|admission webhook|Validati
 // lacked matches the API server's message about a missing permission.
 var lacked = regexp.MustCompile(`User "([^"]+)" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?`)
 
-// permission puts the missing permission and its remedy in front of an error.
+// permission names the missing permission and its remedy as the cause of an error.
 func permission(err error) error {
 	m := lacked.FindStringSubmatch(err.Error())
 	if m == nil || strings.HasPrefix(m[2], "impersonate") {
@@ -113,7 +116,7 @@ func permission(err error) error {
 	if m[5] != "" {
 		what += " in namespace " + m[5]
 	}
-	return fmt.Errorf("%s may not %s %s; apply what `reconcel rbac` prints (%w)", m[1], m[2], what, err)
+	return &explainedError{fmt.Sprintf("%s may not %s %s; apply what `reconcel rbac` prints", m[1], m[2], what), err}
 }
 
 // sortCauses sorts the causes in an API server's answer. Their order is random,
@@ -132,7 +135,7 @@ func sortCauses(err error) error {
 		slices.Sort(words)
 		kind := schema.GroupKind{Group: s.Details.Group, Kind: s.Details.Kind}
 		s.Message = fmt.Sprintf("%s %q is invalid: [%s]", kind, s.Details.Name, strings.Join(slices.Compact(words), ", "))
-	} else if lines := strings.Split(s.Message, "\n"); len(lines) > 2 { // A headline, then one line per cause.
+	} else if lines := strings.Split(s.Message, "\n"); len(lines) > 2 && mismatch.MatchString(lines[0]) { // Then one line per cause.
 		slices.Sort(lines[1:])
 		s.Message = strings.Join(lines, "\n")
 	}
@@ -140,8 +143,7 @@ func sortCauses(err error) error {
 }
 
 // explainRejection classifies the API server's answer to an update. If the update
-// is invalid, the rejected fields and the remedy come first: the API server's
-// message may be long.
+// is invalid, the cause also names the rejected fields and the remedy.
 func explainRejection(d *rules.Desired, err error, remedy string) error {
 	terminal, ok := errors.AsType[*terminalError](classifyAnswer(err))
 	if !ok || !apierrors.IsInvalid(err) {
@@ -151,8 +153,9 @@ func explainRejection(d *rules.Desired, err error, remedy string) error {
 	if fields := causedFields(err); len(fields) > 0 {
 		what = "the change of " + joinFirst(fields)
 	}
+	cause, _ := causeOf(err)
 	return &terminalError{terminal.reason, terminal.retry,
-		fmt.Errorf("%s: the API server rejects %s%s (%w)", id.String(), what, remedy, err)}
+		&explainedError{fmt.Sprintf("%s: %s: the API server rejects %s%s", cause, id.String(), what, remedy), err}}
 }
 
 // remedy returns what the author of the rule can do about a rejected update.

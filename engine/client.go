@@ -150,7 +150,7 @@ func (w writer) explain(account *rules.Account, err error) error {
 	// the object. Only the verb, impersonate or impersonate-on:serviceaccount:patch, is
 	// common to both, and no field of the status has it.
 	if strings.Contains(err.Error(), " cannot impersonate") {
-		return fmt.Errorf("may not impersonate ServiceAccount %s; apply what `reconcel rbac` prints (%w)", account, answer)
+		return &explainedError{fmt.Sprintf("may not impersonate ServiceAccount %s; apply what `reconcel rbac` prints", account), answer}
 	}
 	if strings.Contains(answer.Error(), account.User()) {
 		return answer

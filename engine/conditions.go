@@ -61,7 +61,7 @@ func (s *statusDraft) ready() rules.Condition {
 		status = rules.True
 		total = outcome{reason: reasonReconciled, text: "all children are up to date and ready" + s.excludedReaders()}
 	}
-	return rules.Condition{Type: conditionReady, Status: status, Reason: total.reason, Message: total.brief()}
+	return rules.Condition{Type: conditionReady, Status: status, Reason: total.reason, Message: total.message()}
 }
 
 // excludedReaders names the children that are excluded because they read an excluded one, which their authors may not

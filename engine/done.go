@@ -149,7 +149,7 @@ func (p *pass) finished(d *rules.Desired) *rules.Done {
 		}
 		seconds, _ := ttl[0].Value.(int64)
 		until := metav1.NewTime(at.Add(time.Duration(seconds) * time.Second))
-		done.Failed, done.Until = truncate(d.Reason, mostBrief), &until
+		done.Failed, done.Until = shorten(d.Reason, mostMessage), &until
 	}
 	done.Object = remnant(live, d.Identity)
 	if c.Timeout > 0 {

@@ -72,8 +72,8 @@ func (s movingSender) move(ctx context.Context, p watch.Patch, version string, r
 		return errors.Join(rejection, fmt.Errorf("read %s/%s: %w", p.Kind.GVK.Kind, p.Name, err))
 	}
 	lost := managedfields.LostIn(u.Object, version)
-	if others := lost.Managers(); len(others) > 0 {
-		return &lostVersionError{lost: lost, of: u, cause: rejection}
+	if len(lost.Managers()) > 0 {
+		return explainLostVersion(u, lost, rejection)
 	}
 	body, err := lost.Move(u.Object, p.Kind.GVK.GroupVersion().String())
 	if body == nil || err != nil {
@@ -95,21 +95,20 @@ func subresources(name string) []string {
 	return []string{name}
 }
 
-// A lostVersionError says that entries of other managers name a version that the CRD does not have.
-type lostVersionError struct {
-	lost  managedfields.Lost
-	of    *unstructured.Unstructured
-	cause error // the API server's answer
-}
+// A lostVersionError is an API server's answer that entries of other managers cause.
+type lostVersionError struct{ answer error }
 
 // Error implements error.
-func (e *lostVersionError) Error() string {
-	_, version, _ := strings.Cut(e.lost.APIVersion, "/")
-	kind := e.of.GroupVersionKind().Kind
-	return fmt.Sprintf("metadata.managedFields of %s/%s has an entry of manager %s in version %s, which its CustomResourceDefinition does not have any more, "+
-		"so the API server rejects every apply to it; add version %[4]s to the CustomResourceDefinition again with served: false, "+
-		"or change the apiVersion of the entry (%v)", kind, e.of.GetName(), strings.Join(e.lost.Managers(), ", "), version, e.cause)
-}
+func (e *lostVersionError) Error() string { return e.answer.Error() }
 
-// Unwrap returns the API server's answer.
-func (e *lostVersionError) Unwrap() error { return e.cause }
+// Unwrap returns the answer.
+func (e *lostVersionError) Unwrap() error { return e.answer }
+
+// explainLostVersion names the managers whose entries name a version that the CRD does not have, and what to do.
+func explainLostVersion(u *unstructured.Unstructured, lost managedfields.Lost, answer error) error {
+	_, version, _ := strings.Cut(lost.APIVersion, "/")
+	return &explainedError{err: &lostVersionError{answer}, cause: fmt.Sprintf(
+		"metadata.managedFields of %s/%s has an entry of manager %s in version %s, which its CustomResourceDefinition does not have any more; "+
+			"add version %[4]s to the CustomResourceDefinition again with served: false, or change apiVersion of the entry",
+		u.GetKind(), u.GetName(), joinFirst(lost.Managers()), version)}
+}

@@ -5,12 +5,9 @@ import (
 	"regexp"
 	"strings"
 
+	"reconcel/engine/events"
 	"reconcel/engine/watch"
 )
-
-// shorten limits a message of the API server, which may list many causes, to a
-// length that is readable in a condition.
-func shorten(s string) string { return truncate(s, 512) }
 
 // mostFailure limits a message of many failed fields, in bytes. It is below the
 // API server's limit for a condition's message and leaves room for a prefix.
@@ -32,36 +29,49 @@ func joinFirst(items []string) string {
 	return strings.Join(items, ", ")
 }
 
-// mostBrief limits a condition's message, in bytes: kubectl get pads every row
-// to the longest message. The Event and the log have the full message.
-const mostBrief = 160
+// mostMessage limits the message of a condition, an Event and a log line, in bytes. It is the API server's limit for Events.
+const mostMessage = events.LongestNote
 
-// brief returns the message for a condition. A message that is too long loses
-// the rule and the child first, because the cause and the remedy matter more.
-func (o outcome) brief() string {
-	if whole := shortenForCondition(o.message()); o.named || len(o.at.prefix())+len(shortenForCondition(o.text)) <= mostBrief {
-		return whole
+// leastText is how much of a text has to have room behind its cause. It would say nothing else.
+const leastText = 100
+
+// message returns the message of a condition or an Event. It begins with the cause, and has all of it.
+func (o outcome) message() string {
+	if o.named {
+		return shorten(o.text, mostMessage)
 	}
-	return shortenForCondition(o.text)
+	return o.placedAt(o.at.prefix())
 }
 
-// patterns matches the example and the regular expression that the API server
-// appends to the name of a format. They contain patternsText.
-var patterns = regexp.MustCompile(`\s*\((?:e\.g\. .*?, (?:or .*?, )?)?` + patternsText + ` '[^']*'\)`)
+// logged returns the message of a log line, which has the rule and the child apart.
+func (o outcome) logged() string { return o.placedAt("") }
 
-const patternsText = "regex used for validation is"
-
-// shortenForCondition limits a message to a length that is readable in a list.
-func shortenForCondition(s string) string {
-	if strings.Contains(s, patternsText) {
-		s = patterns.ReplaceAllString(s, "")
+func (o outcome) placedAt(position string) string {
+	text := shorten(position+o.text, mostMessage)
+	if o.cause == "" || text == o.cause {
+		return text
 	}
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) <= mostBrief {
+	cause := shorten(o.cause, mostMessage)
+	if rest := mostMessage - len(cause) - len(" ()"); rest >= min(leastText, len(text)) {
+		return cause + " (" + shorten(text, rest) + ")"
+	}
+	return cause
+}
+
+// shorten puts a message into one line, and cuts out its middle if it is too long. The API server quotes values there,
+// and the cause comes behind them.
+func shorten(s string, most int) string {
+	s = strings.TrimSpace(lineBreaks.ReplaceAllString(s, " "))
+	if len(s) <= most {
 		return s
 	}
-	return truncate(s, mostBrief-len("…"))
+	const gap = " … "
+	tail := (most - len(gap)) / 2
+	head := most - len(gap) - tail
+	return strings.ToValidUTF8(s[:head], "") + gap + strings.ToValidUTF8(s[len(s)-tail:], "")
 }
+
+var lineBreaks = regexp.MustCompile(`\s*[\r\n]\s*|\t`)
 
 // subjectOf names an object as Kind/namespace/name.
 func subjectOf(k Kind, o *watch.Object) string {

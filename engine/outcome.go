@@ -18,6 +18,7 @@ type outcome struct {
 	state  state
 	reason string
 	at     position
+	cause  string // comes before the position; "": the text begins with it
 	text   string
 	named  bool // the text already names the position
 
@@ -41,13 +42,6 @@ func (o outcome) quietly() outcome {
 }
 
 func (o outcome) result() (Result, error) { return Result{RequeueAfter: o.retry}, o.err }
-
-func (o outcome) message() string {
-	if o.named {
-		return o.text
-	}
-	return o.at.prefix() + o.text
-}
 
 // A position is the place in the rules that an outcome concerns.
 type position struct {
@@ -136,7 +130,7 @@ func worse(a, b outcome) outcome {
 // worseOfBoth is like worse, but joins the messages of two stalled outcomes.
 func worseOfBoth(a, b outcome) outcome {
 	if a.state == stalled && b.state == stalled {
-		a.at, a.named, a.text = position{}, true, truncate(a.message()+"; "+b.message(), mostFailure)
+		a.at, a.cause, a.named, a.text = position{}, "", true, truncate(a.message()+"; "+b.message(), mostFailure)
 	}
 	return worse(a, b)
 }
@@ -151,16 +145,17 @@ func (p *pass) outcomeOf(err error) outcome {
 	if err == nil {
 		return outcome{}
 	}
-	at, cause := position{}, err
+	at, unplaced := position{}, err
 	if placed, ok := errors.AsType[*placedError](err); ok {
-		at, cause = placed.at, placed.err
+		at, unplaced = placed.at, placed.err
 	}
-	return p.classified(err, at, cause.Error())
-}
-
-func (p *pass) classified(err error, at position, text string) outcome {
-	became := func(s state, reason, text string) outcome {
-		return outcome{state: s, reason: reason, at: at, text: text}
+	became := func(s state, reason string) outcome {
+		return outcome{state: s, reason: reason, at: at, text: unplaced.Error()}
+	}
+	answered := func(s state, reason string) outcome {
+		o := became(s, reason)
+		o.cause, o.text = causeOf(unplaced)
+		return o
 	}
 	var conflict *conflictError
 	var terminal *terminalError
@@ -169,34 +164,35 @@ func (p *pass) classified(err error, at position, text string) outcome {
 	switch {
 	case errors.Is(err, errStale):
 		p.engine.metrics.countError("Stale")
-		return became(progressing, reasonProgressing, text).after(staleRetry)
+		return became(progressing, reasonProgressing).after(staleRetry)
 	case errors.As(err, &conflict):
 		p.engine.metrics.countError(reasonResourceExists)
-		return became(stalled, reasonResourceExists, text).after(conflictRetry)
+		return became(stalled, reasonResourceExists).after(conflictRetry)
 	case errors.As(err, &sharing) && sharing.patient > 0:
-		return became(waiting, reasonWaiting, text).after(sharing.patient)
+		return became(waiting, reasonWaiting).after(sharing.patient)
 	case errors.As(err, &sharing):
 		p.engine.metrics.countError(reasonSharedDifferently)
-		return became(stalled, reasonSharedDifferently, text).after(jitter(refusedRetry, p.engine.random))
+		return became(stalled, reasonSharedDifferently).after(jitter(refusedRetry, p.engine.random))
 	case errors.As(err, &contested):
 		p.engine.metrics.countError(reasonContested)
-		return became(stalled, reasonContested, text).after(contested.wait)
+		return became(stalled, reasonContested).after(contested.wait)
 	case errors.As(err, &terminal):
 		p.engine.metrics.countError(terminal.reason)
 		s := stalled
 		if terminal.reason == reasonRetrying {
 			s = retrying
 		}
-		return became(s, terminal.reason, shorten(text)).after(jitter(terminal.retry, p.engine.random))
+		return answered(s, terminal.reason).after(jitter(terminal.retry, p.engine.random))
 	case isForbidden(err): // From a read: classifyAnswer handles writes.
-		return became(stalled, reasonForbidden, shorten(text)).after(jitter(forbiddenRetry, p.engine.random))
+		unplaced = permission(unplaced)
+		return answered(stalled, reasonForbidden).after(jitter(forbiddenRetry, p.engine.random))
 	}
 	if apierrors.IsConflict(err) {
 		p.engine.metrics.countError("Conflict")
 	} else {
 		p.engine.metrics.countError(reasonRetrying)
 	}
-	o := became(retrying, reasonRetrying, shorten(text))
+	o := answered(retrying, reasonRetrying)
 	o.err = err
 	return o
 }

@@ -73,7 +73,7 @@ func (p *pass) inherited() trouble {
 }
 
 func (p *pass) reportTrouble(total outcome, what string) {
-	m, message := p.memory, total.brief()
+	m, message := p.memory, total.message()
 	same := m.trouble.reason == total.reason && m.trouble.message == message
 	if same && !m.trouble.inherited {
 		return
@@ -85,9 +85,9 @@ func (p *pass) reportTrouble(total outcome, what string) {
 	m.trouble = trouble{reason: total.reason, message: message, since: since}
 	//nolint:sloglint // One of three constants.
 	p.engine.log.Warn(what, "object", p.req.String(), "rule", total.at.rule, "child", total.at.id(),
-		"reason", total.reason, "message", total.text)
+		"reason", total.reason, "message", total.logged())
 	if !same {
-		p.engine.events.warning(p.self, total.reason, total.message())
+		p.engine.events.warning(p.self, total.reason, message)
 	}
 }
 

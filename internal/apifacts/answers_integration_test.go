@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +71,7 @@ func TestAnswers(t *testing.T) {
 		return
 	}
 	recorded.Version = got.Version // Another patch may agree.
+	recorded.Messages, got.Messages = nil, nil
 	if d := cmp.Diff(recorded, got); d != "" {
 		t.Errorf("the API server answers something else (-recorded +now):\n%s", d)
 	}
@@ -89,6 +91,9 @@ func rejected(f Facts, a Answers) map[string][]bool {
 	for _, z := range f.Zeroes {
 		out["zero "+z.Field] = []bool{a.Zeroes[z.Field] != ""}
 	}
+	for _, c := range f.Applies {
+		out["apply "+c.About] = []bool{a.Applies[c.About].Code != 0}
+	}
 	return out
 }
 
@@ -100,7 +105,8 @@ type server struct {
 
 func (s *server) answers() Answers {
 	s.Helper()
-	a := Answers{Bases: map[string]string{}, Cases: map[string][]string{}, Defaults: map[string]map[string]string{}, Zeroes: map[string]string{}}
+	a := Answers{Bases: map[string]string{}, Cases: map[string][]string{}, Defaults: map[string]map[string]string{}, Zeroes: map[string]string{},
+		Applies: map[string]Rejection{}}
 	s.Eventually("the ServiceAccount of Pods", func() error {
 		_, err := s.Resource(e2e.GVK("v1", "ServiceAccount")).Get(context.Background(), "default", metav1.GetOptions{})
 		return err
@@ -119,6 +125,9 @@ func (s *server) answers() Answers {
 				_, err = s.create(c.Base, edit)
 			}
 			a.Cases[c.Key()] = append(a.Cases[c.Key()], answer(err))
+			if err != nil {
+				a.Messages = append(a.Messages, constant(err))
+			}
 		}
 	}
 	for _, d := range s.facts.Defaults {
@@ -133,6 +142,9 @@ func (s *server) answers() Answers {
 	for _, z := range s.facts.Zeroes {
 		_, err := s.create(z.Base, z.Edit)
 		a.Zeroes[z.Field] = answer(err)
+	}
+	for _, c := range s.facts.Applies {
+		a.Applies[c.About] = s.apply(c.Base, c.Edit)
 	}
 	return a
 }
@@ -157,6 +169,7 @@ func (s *server) leaveOutMissingKinds(client discovery.DiscoveryInterface) {
 	s.facts.Cases = slices.DeleteFunc(s.facts.Cases, func(c Case) bool { return missing[c.Base] })
 	s.facts.Defaults = slices.DeleteFunc(s.facts.Defaults, func(d Default) bool { return missing[d.Base] })
 	s.facts.Zeroes = slices.DeleteFunc(s.facts.Zeroes, func(z Zero) bool { return missing[z.Base] })
+	s.facts.Applies = slices.DeleteFunc(s.facts.Applies, func(c Apply) bool { return missing[c.Base] })
 }
 
 // leaveOutLaterCases removes the cases that only later versions reject.
@@ -188,6 +201,24 @@ func (s *server) create(name string, edit Edit) (*unstructured.Unstructured, err
 	u, client := s.base(name, edit)
 	return client.Create(context.Background(), u, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 }
+
+// apply sends a dry run of an apply.
+func (s *server) apply(name string, edit Edit) Rejection {
+	s.Helper()
+	u, client := s.base(name, edit)
+	options := metav1.ApplyOptions{FieldManager: "facts", Force: true, DryRun: []string{metav1.DryRunAll}}
+	_, err := client.Apply(context.Background(), u.GetName(), u, options)
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return Rejection{}
+	}
+	return Rejection{Code: status.Status().Code, Reason: string(status.Status().Reason), Message: constant(err)}
+}
+
+var random = regexp.MustCompile(`[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|facts-[a-z0-9]{5}\b|\b(?:Time|time)\b[^,}]*UTC`)
+
+// constant returns the message of an error without what differs from one run to another.
+func constant(err error) string { return random.ReplaceAllString(err.Error(), "facts") }
 
 // change creates a base under a new name, and sends the edit of it as a dry run.
 func (s *server) change(name string, edit Edit) error {

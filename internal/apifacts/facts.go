@@ -16,6 +16,21 @@ type Facts struct {
 	Cases    []Case
 	Defaults []Default
 	Zeroes   []Zero
+	Applies  []Apply
+}
+
+// An Apply is an edit of a base that an apply rejects because a value does not have the type of its field or cannot be
+// read. The API server answers such an apply with 500, and with no causes.
+type Apply struct {
+	About, Base string
+	Edit        Edit
+}
+
+// A Rejection is what the API server says about an apply.
+type Rejection struct {
+	Code    int32  `json:"code"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message"`
 }
 
 // A Case is an entry of the table of a named check, with edits that contradict it.
@@ -50,6 +65,10 @@ type Answers struct {
 	Cases    map[string][]string          `json:"cases"`    // for each edit, by the key of the case
 	Defaults map[string]map[string]string `json:"defaults"` // the fields of the stored object, with their types, by definition
 	Zeroes   map[string]string            `json:"zeroes"`   // by field
+	Applies  map[string]Rejection         `json:"applies"`  // by what they are about
+
+	// Messages are those of the rejected cases, in order, without what differs from one run to another.
+	Messages []string `json:"messages"`
 }
 
 var (

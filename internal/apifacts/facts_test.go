@@ -36,4 +36,9 @@ func TestAnswersAreComplete(t *testing.T) {
 			t.Errorf("%s: %q, recorded: %v", z.Field, answer, recorded)
 		}
 	}
+	for _, c := range f.Applies {
+		if answer := a.Applies[c.About]; answer.Code == 0 {
+			t.Errorf("%s: the API server accepts it", c.About)
+		}
+	}
 }
