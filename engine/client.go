@@ -177,7 +177,7 @@ func (p *pass) apply(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 		}
 	}
 	*w = written{identity: id, uid: o.GetUID(), hash: d.Hash, fields: applied, version: o.GetResourceVersion(), took: took, object: o, damper: w.damper, dispute: w.dispute}
-	return nil
+	return stripped(id.String(), p.lostMarks(d, o))
 }
 
 // get reads the object that has a child's name.

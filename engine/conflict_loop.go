@@ -165,9 +165,11 @@ func (d *damper) repair(now time.Time) (wait time.Duration) {
 }
 
 // uncount takes a count back if the write failed because the cache is behind: the
-// API server wrote nothing, so there was nothing for another writer to undo.
+// API server wrote nothing, so there was nothing for another writer to undo. Nor is there
+// if admission undoes a write, which is then repeated like a rejected one.
 func (d *damper) uncount(before damper, err error) {
-	if errors.Is(err, errStale) || apierrors.IsConflict(err) {
+	_, undone := errors.AsType[*strippedError](err)
+	if errors.Is(err, errStale) || apierrors.IsConflict(err) || undone {
 		*d = before
 	}
 }

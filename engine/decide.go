@@ -69,7 +69,7 @@ func decide(d *rules.Desired, live *watch.Object, k known) step {
 		return skipFor(forValues)
 	case needsReplacement(d, live, k.written) && !k.hasRun(d, live):
 		return step{action: Replaced}
-	case k.renew || drifted(d, live, k.written) || moved(d, live):
+	case k.renew || drifted(d, live, k.written) || moved(d, live) || !live.BelongsTo(k.primary):
 		return step{action: Configured}
 	}
 	return step{action: Unchanged}

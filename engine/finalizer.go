@@ -102,7 +102,7 @@ func (p *pass) editMetadata(ctx context.Context, finalizers []string, annotation
 		return fmt.Errorf("write metadata of %s: %w", p.req, classifyAnswer(err))
 	}
 	p.self, p.memory.self = o, o
-	return nil
+	return stripped(p.req.String(), lostMetadata(o, finalizers, annotations))
 }
 
 // removeFinalizer removes the finalizer and the annotations of a rule from a primary in

@@ -47,11 +47,13 @@ func (o outcome) message() string {
 func (o outcome) logged() string { return o.placedAt("") }
 
 func (o outcome) placedAt(position string) string {
-	text := shorten(position+o.text, mostMessage)
-	if o.cause == "" || text == o.cause {
+	text, cause := shorten(position+o.text, mostMessage), shorten(o.cause, mostMessage)
+	switch {
+	case cause == "", text == cause:
 		return text
+	case o.text == o.cause:
+		text = strings.TrimSuffix(position, ": ")
 	}
-	cause := shorten(o.cause, mostMessage)
 	if rest := mostMessage - len(cause) - len(" ()"); rest >= min(leastText, len(text)) {
 		return cause + " (" + shorten(text, rest) + ")"
 	}
