@@ -35,15 +35,8 @@ func stripped(object string, marks []string) error {
 
 // lostMarks returns the marks that the answer to an apply of an object lacks.
 func (p *pass) lostMarks(d *rules.Desired, answer *watch.Object) (lost []string) {
-	if !answer.BelongsTo(p.req) || answer.LostReference() {
-		switch {
-		case d.Child.Shared:
-			lost = append(lost, "the annotation "+rules.ShareKey(p.req.UID))
-		case d.Tracked:
-			lost = append(lost, "the annotation "+rules.AnnotationOwner)
-		default:
-			lost = append(lost, "metadata.ownerReferences")
-		}
+	if mark, kept := ownerMark(d, p.req, answer); !kept {
+		lost = append(lost, mark)
 	}
 	for _, mark := range []struct {
 		key  string
@@ -53,13 +46,27 @@ func (p *pass) lostMarks(d *rules.Desired, answer *watch.Object) (lost []string)
 		{"label " + rules.LabelChild, answer.Child() == d.Child.ID},
 		{"annotation " + rules.AnnotationApplied, carriesRendering(answer, d)},
 		{"annotation " + rules.AnnotationIndex, !moved(d, answer)},
-		{"annotation " + rules.AnnotationInstallation, answer.Installation() == p.engine.installation},
+		{"annotation " + rules.AnnotationInstallation, answer.GetAnnotations()[rules.AnnotationInstallation] == p.engine.installation},
 	} {
 		if !mark.kept {
 			lost = append(lost, "the "+mark.key)
 		}
 	}
 	return lost
+}
+
+// ownerMark returns what names the owner of an object in an apply, and whether the answer has it.
+func ownerMark(d *rules.Desired, owner Request, answer *watch.Object) (mark string, kept bool) {
+	switch {
+	case d.Child.Shared:
+		_, kept = rules.ShareOf(answer.Content(), owner.UID)
+		return "the annotation " + rules.ShareKey(owner.UID), kept
+	case d.Tracked:
+		of, _ := rules.AnnotatedOwner(answer.Content())
+		return "the annotation " + rules.AnnotationOwner, of.UID == owner.UID
+	}
+	controller, _ := answer.Controller()
+	return "metadata.ownerReferences", controller.UID == owner.UID
 }
 
 // lostMetadata returns what the answer to a write of the primary's metadata lacks.

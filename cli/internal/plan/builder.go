@@ -21,15 +21,16 @@ type builder struct {
 	conditions map[ConditionChange]int
 	groups     map[string]*Group
 	creators   map[diff.Object]diff.Creator
-	changed    map[string]bool      // primaries
-	claimed    map[diff.Object]bool // changed children
-	stopped    map[string][]string  // primaries that are paused or being deleted
+	changed    map[string]bool            // primaries
+	claimed    map[diff.Object]bool       // changed children
+	risky      map[string]map[string]bool // primaries with a risk, by rule
+	stopped    map[string][]string        // primaries that are paused or being deleted
 }
 
 func newBuilder() *builder {
 	return &builder{
 		kinds: map[[2]string]*KindCount{}, conditions: map[ConditionChange]int{}, groups: map[string]*Group{},
-		creators: map[diff.Object]diff.Creator{}, changed: map[string]bool{}, claimed: map[diff.Object]bool{}, stopped: map[string][]string{},
+		creators: map[diff.Object]diff.Creator{}, changed: map[string]bool{}, claimed: map[diff.Object]bool{}, risky: map[string]map[string]bool{}, stopped: map[string][]string{},
 	}
 }
 
@@ -167,6 +168,12 @@ func (b *builder) group(c *diff.Change, action engine.Action) {
 		fields = changedFields(c.Before, c.After)
 	}
 	risk := riskOf(c)
+	if risk != "" {
+		if b.risky[c.Rule] == nil {
+			b.risky[c.Rule] = map[string]bool{}
+		}
+		b.risky[c.Rule][c.Primary.String()] = true
+	}
 	key := strings.Join([]string{string(action), c.Object.APIVersion, c.Object.Kind, string(c.Part), c.Rule, c.Child, string(risk)}, "\x00")
 	exact := key
 	for _, f := range fields {

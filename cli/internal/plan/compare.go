@@ -83,6 +83,7 @@ func Compare(ctx context.Context, o Options) (*Report, error) {
 		c.report.Errors = append(c.report.Errors, err.Error())
 	}
 	c.describe(ctx, schemas)
+	c.proposeRollouts()
 	return c.report.finish(), nil
 }
 

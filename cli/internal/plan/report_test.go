@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
 
 	"reconcel/cli/internal/diff"
 	"reconcel/engine"
@@ -104,6 +106,13 @@ func TestRisks(t *testing.T) {
 	scaled := configured(0, "image", "a", "a")
 	later := deleted("v1", "PersistentVolumeClaim")
 	later.Action, later.Later = engine.Skipped, engine.Deleted
+	service := func(before, after string) diff.Change {
+		c := diff.Change{Action: engine.Configured, Object: diff.Object{APIVersion: "v1", Kind: "Service"}}
+		if err := errors.Join(yaml.Unmarshal([]byte("spec: "+before), &c.Before), yaml.Unmarshal([]byte("spec: "+after), &c.After)); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
 	for name, test := range map[string]struct {
 		change diff.Change
 		want   Risk
@@ -112,7 +121,19 @@ func TestRisks(t *testing.T) {
 		"a claim, in a later step":    {later, DeletesData},
 		"a custom resource":           {deleted("example.com/v1", "Database"), DeletesData},
 		"a Deployment":                {deleted("apps/v1", "Deployment"), StopsPods},
-		"a Service":                   {deleted("v1", "Service"), ""},
+		"a Service":                   {deleted("v1", "Service"), CutsTraffic},
+		"an Ingress":                  {deleted("networking.k8s.io/v1", "Ingress"), CutsTraffic},
+		"a ServiceAccount":            {deleted("v1", "ServiceAccount"), ""},
+		"a selector":                  {service(`{selector: {app: a}}`, `{selector: {app: b}}`), CutsTraffic},
+		"a selector more":             {service(`{ports: [{port: 80}]}`, `{selector: {app: b}, ports: [{port: 80}]}`), CutsTraffic},
+		"a selector less":             {service(`{selector: {app: a}}`, `{}`), CutsTraffic},
+		"a port":                      {service(`{ports: [{name: http, port: 80}]}`, `{ports: [{name: http, port: 81}]}`), CutsTraffic},
+		"a port's name":               {service(`{ports: [{name: http, port: 80}]}`, `{ports: [{name: web, port: 80}]}`), CutsTraffic},
+		"a port's target":             {service(`{ports: [{port: 80, targetPort: 80}]}`, `{ports: [{port: 80, targetPort: web}]}`), CutsTraffic},
+		"a port more":                 {service(`{ports: [{port: 80}]}`, `{ports: [{port: 81}, {port: 80}]}`), ""},
+		"a type":                      {service(`{type: LoadBalancer}`, `{type: ClusterIP}`), CutsTraffic},
+		"a field more":                {service(`{type: ClusterIP}`, `{type: ClusterIP, sessionAffinity: ClientIP}`), ""},
+		"labels of a Service":         {service(`{selector: {app: a}}`, `{selector: {app: a}}`), ""},
 		"a template":                  {configured(0, "image", "a", "b"), RestartsPods},
 		"a template while paused":     {paused, ""},
 		"another field":               {scaled, ""},
@@ -186,4 +207,34 @@ func TestRunningRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("the live state, and the digests of the running rules", 0)
+}
+
+// TestSelectorsAreARisk changes the labels of all WebApps: the Services select other Pods at once, while the
+// Deployments, whose selectors cannot change, keep theirs. One resource after another would show it.
+func TestSelectorsAreARisk(t *testing.T) {
+	text := readText(t, examples+"/webapp/rules.yaml")
+	before := loadTexts(t, map[string]string{"webapp": text})
+	var objects []string
+	for i := range 3 {
+		objects = append(objects, fmt.Sprintf("{apiVersion: platform.example.com/v1alpha1, kind: WebApp, metadata: {name: a%d, namespace: team}, "+
+			"spec: {image: 'web:1', replicas: 2, service: {port: 80}}}", i))
+	}
+	f := newFleet(t, before.Program, objects...)
+	edited := strings.ReplaceAll(text, "app.kubernetes.io/name: webapp", "app.kubernetes.io/name: site")
+	check := func(text string, proposals int) {
+		t.Helper()
+		r := f.plan(f.options(loadTexts(t, map[string]string{"webapp": text})))
+		found := false
+		for _, g := range r.Risks {
+			found = found || g.Kind == "Service" && g.Risk == CutsTraffic && g.Count == 3 && strings.Contains(g.Diff, "+")
+		}
+		if !found || !strings.Contains(string(r.Text()), "3 Service configured, which may cut off traffic (rule webapp, child service)") {
+			t.Errorf("the selectors are no risk:\n%s", r.Text())
+		}
+		if n := strings.Count(string(r.Text()), "for 3 resources at once; rollout: {maxUnavailable: 1}"); n != proposals {
+			t.Errorf("%d proposals of a rollout, want %d:\n%s", n, proposals, r.Text())
+		}
+	}
+	check(edited, 1)
+	check(strings.Replace(edited, "- name: webapp\n", "- name: webapp\n  rollout: {maxUnavailable: 1}\n", 1), 0)
 }

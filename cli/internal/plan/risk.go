@@ -21,9 +21,10 @@ const (
 	Replaces     Risk = "replaces"
 	RestartsPods Risk = "restarts Pods"
 	StopsPods    Risk = "stops Pods"
+	CutsTraffic  Risk = "may cut off traffic"
 )
 
-var riskOrder = []Risk{DeletesData, Replaces, RestartsPods, StopsPods}
+var riskOrder = []Risk{DeletesData, Replaces, CutsTraffic, RestartsPods, StopsPods}
 
 // keepsData are Kubernetes' own kinds that hold data, or whose deletion deletes such objects.
 var keepsData = []schema.GroupKind{
@@ -39,6 +40,9 @@ var stops = append([]schema.GroupKind{
 	{Kind: "Pod"}, {Kind: "ReplicationController"}, {Group: "apps", Kind: "ReplicaSet"}, {Group: "batch", Kind: "Job"}, {Group: "batch", Kind: "CronJob"},
 }, restarts...)
 
+// routes are Kubernetes' own kinds that lead clients to Pods, by name.
+var routes = []schema.GroupKind{{Kind: "Service"}, {Kind: "Endpoints"}, {Group: "discovery.k8s.io", Kind: "EndpointSlice"}, {Group: "networking.k8s.io", Kind: "Ingress"}}
+
 // riskOf returns the risk of a change, or "".
 func riskOf(c *diff.Change) Risk {
 	gk := schema.FromAPIVersionAndKind(c.Object.APIVersion, c.Object.Kind).GroupKind()
@@ -47,14 +51,55 @@ func riskOf(c *diff.Change) Risk {
 		return Replaces
 	case c.Action == engine.Configured && c.Part == "" && slices.Contains(restarts, gk) && restartsPods(c):
 		return RestartsPods
+	case c.Action == engine.Configured && c.Part == "" && slices.Contains(routes, gk) && losesRoute(spec(c.Before), spec(c.After)):
+		return CutsTraffic
 	case actionOf(c) != engine.Deleted:
 		return ""
 	case slices.Contains(keepsData, gk), !kindschema.BuiltInGroup(gk.Group):
 		return DeletesData
 	case slices.Contains(stops, gk):
 		return StopsPods
+	case slices.Contains(routes, gk):
+		return CutsTraffic
 	}
 	return ""
+}
+
+// losesRoute reports whether a change of a Service or an Ingress is more than an addition: it selects other Pods, or
+// a port, a host or a path is gone or leads elsewhere.
+func losesRoute(before, after map[string]any) bool {
+	for key, old := range before {
+		switch now := after[key]; key {
+		case "ports", "rules", "tls":
+			if !containsAll(now, old) {
+				return true
+			}
+		default:
+			if !reflect.DeepEqual(old, now) {
+				return true
+			}
+		}
+	}
+	_, selected := before["selector"]
+	_, selects := after["selector"]
+	return selects && !selected
+}
+
+// containsAll reports whether a list has all elements of another one.
+func containsAll(list, of any) bool {
+	have, _ := list.([]any)
+	want, _ := of.([]any)
+	for _, w := range want {
+		if !slices.ContainsFunc(have, func(h any) bool { return reflect.DeepEqual(h, w) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func spec(object map[string]any) map[string]any {
+	spec, _ := object["spec"].(map[string]any)
+	return spec
 }
 
 // restartsPods reports whether the Pod template changes, and the workload replaces its Pods.
