@@ -29,6 +29,9 @@ func (f *installationFlags) flags(flags *pflag.FlagSet) {
 
 // read returns the inventory of the installation, and what it has.
 func (f *installationFlags) read(ctx context.Context, a *app) (*inventory.Inventory, *inventory.Recorded, error) {
+	if err := validInstallation(f.namespace, f.name); err != nil {
+		return nil, nil, err
+	}
 	config, namespace, err := f.cluster.connect(a.printWarnings())
 	if err != nil {
 		return nil, nil, err

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -31,7 +34,11 @@ func (c *clusterFlags) connect(warnings rest.WarningHandlerWithContext) (config 
 	client := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(where, &clientcmd.ConfigOverrides{CurrentContext: c.context})
 	config, err = client.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, "", exit.Failure(errors.New("no cluster: there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config) and this is not a Pod"))
+		why := "there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config) and this is not a Pod"
+		if missing := missingFiles(os.Getenv(clientcmd.RecommendedConfigPathEnvVar)); len(missing) > 0 {
+			why = fmt.Sprintf("KUBECONFIG names %s: no such file, and this is not a Pod", strings.Join(missing, ", "))
+		}
+		return nil, "", exit.Failure(errors.New("no cluster: " + why))
 	}
 	if err == nil {
 		namespace, _, err = client.Namespace()
@@ -43,6 +50,16 @@ func (c *clusterFlags) connect(warnings rest.WarningHandlerWithContext) (config 
 	config.WarningHandlerWithContext = warnings
 	config.QPS = -1 // The API server limits requests itself.
 	return config, namespace, nil
+}
+
+// missingFiles returns which files of a list, such as that of KUBECONFIG, do not exist.
+func missingFiles(list string) (missing []string) {
+	for _, file := range filepath.SplitList(list) {
+		if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+			missing = append(missing, file)
+		}
+	}
+	return missing
 }
 
 // scopeFlags select the namespaces of resources.

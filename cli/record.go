@@ -72,6 +72,9 @@ func (a *app) record(f *recordFlags, path string) error {
 	if err != nil {
 		return err
 	}
+	if err := validInstallation(f.namespace, f.name); err != nil {
+		return err
+	}
 	if err := rejected(loaded, judge.Of(loaded, nil, f.policy())); err != nil {
 		return err
 	}

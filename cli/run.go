@@ -73,6 +73,9 @@ func (a *app) run(s *runFlags) error {
 	if err := once(s.rules.paths); err != nil {
 		return err
 	}
+	if err := validInstallation(s.namespace, s.name); err != nil {
+		return err
+	}
 	if s.pprof && s.debug.Value == settings.Off {
 		return exit.Misused("--pprof needs --debug-listen, such as --debug-listen=127.0.0.1:6060")
 	}

@@ -64,6 +64,9 @@ func (a *app) uninstall(f *uninstallFlags) error {
 	if f.yes == f.dryRun {
 		return exit.Misused("use --dry-run to see what would be removed, or --yes to remove it")
 	}
+	if err := validInstallation(f.namespace, f.name); err != nil {
+		return err
+	}
 	config, namespace, err := f.cluster.connect(rest.NoWarnings{})
 	if err != nil {
 		return err

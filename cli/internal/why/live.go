@@ -131,7 +131,6 @@ func (r *Reader) subject(ctx context.Context, primary *rules.Primary, self *unst
 		return nil, err
 	}
 	s := Render(r.Rules.File, primary, resource.Input(ctx))
-	s.Find = resource.Find
 	if err := resource.Failed(); err != nil {
 		return nil, err
 	}
@@ -145,5 +144,6 @@ func (r *Reader) subject(ctx context.Context, primary *rules.Primary, self *unst
 		return nil, err
 	}
 	s.Live = &Live{Changes: compared.Changes}
+	s.Find = func(d *rules.Desired) rendered.Finding { return s.Live.compared(d, resource.Find(d)) }
 	return s, nil
 }

@@ -1,9 +1,11 @@
 package why
 
 import (
+	"cmp"
 	"slices"
 
 	"reconcel/cli/internal/diff"
+	"reconcel/cli/internal/rendered"
 	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
@@ -34,6 +36,17 @@ const (
 	Unmanaged FieldState = "not set by the rules"
 	Kept      FieldState = "kept" // the object is not rendered now, and stays as it is
 )
+
+// compared returns the state of an object, which is not ready while it differs from its rendering: reconcel applies it,
+// or the API server rejects that.
+func (l *Live) compared(d *rules.Desired, found rendered.Finding) rendered.Finding {
+	for _, c := range l.Changes {
+		if found.State == rendered.Ready && c.Object == diff.ObjectWithID(d.Identity) && c.Part == "" && (c.Action.IsDifference() || c.Action.IsTrouble()) {
+			return rendered.Finding{State: rendered.Waiting, Message: cmp.Or(c.Reason, "it differs from its rendering")}
+		}
+	}
+	return found
+}
 
 func (l *Live) field(p subjectPart, path []any, f *Field) *LiveField {
 	_, live := p.object()
