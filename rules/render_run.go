@@ -33,6 +33,7 @@ type run struct {
 	annotations                map[string]any // of the primary, with those that rules do not see
 	work                       int            // of the rule's expressions, in values
 	spent                      uint64         // by the rule's loops
+	named                      int            // missing values that have the name of their object
 	clock                      expr.Clock
 	absent                     []absence
 	metadata                   traits.Mapper // of the object being written, if it is an expression
@@ -80,6 +81,12 @@ func (r *run) Work(values int) bool {
 func (r *run) Spend(cost uint64) uint64 {
 	r.spent += cost
 	return r.spent
+}
+
+// Name counts the missing values that are named.
+func (r *run) Name() bool {
+	r.named++
+	return r.named <= expr.MaxNamed
 }
 
 // Parent returns nil: a rule has no outer scope.

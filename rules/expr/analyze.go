@@ -169,7 +169,7 @@ func (a *analyzer) index(e ast.Expr, operand, keys *Shape) *Shape {
 			return operand.index(int64(k))
 		}
 	}
-	a.note(e.ID(), &step{}, operand, operand.somewhere())
+	a.note(e.ID(), &step{shown: keys.isOf(selfName)}, operand, operand.somewhere())
 	return operand.Any().with(keys.wholes())
 }
 

@@ -110,6 +110,8 @@ type worked struct {
 
 func (w *worked) Work(n int) bool { w.work += n; return w.work <= MaxWork }
 
+func (w *worked) Name() bool { return true }
+
 func (w *worked) Spend(cost uint64) uint64 { w.spent += cost; return w.spent }
 
 // eval evaluates a program. One without loops gives the same if its cost is counted.
@@ -195,7 +197,8 @@ func TestWaitingForMissingValues(t *testing.T) {
 		`string(deployment.status.availableReplicas)`:         `waits deployment.status.availableReplicas`,
 		"deployment.metadata.labels.`app.kubernetes.io/name`": `waits deployment.metadata.labels["app.kubernetes.io/name"]`,
 		`deployment.metadata.annotations["c/d"]`:              `waits deployment.metadata.annotations["c/d"]`,
-		`deployment.status[self.spec.key]`:                    `waits deployment.status[]`,
+		`deployment.status[self.spec.key]`:                    `waits deployment.status["ready"]`,
+		`deployment.status[deployment.metadata.name]`:         `waits deployment.status[]`, // The key might be the value of a Secret.
 		`deployment.status["re" + "ady"]`:                     `waits deployment.status[]`,
 		`deployment.status.conditions[7].status`:              `waits deployment.status.conditions[7].status`,
 		`deployment.status.conditions[1].status`:              `waits deployment.status.conditions[1].status`,
@@ -221,16 +224,16 @@ func TestWaitingForMissingValues(t *testing.T) {
 		`self.status.phase`:            `waits self.status.phase`,
 		`self.status.phase == "Ready"`: `waits self.status.phase`,
 		// Elements of lists.
-		`pods.map(p, p.status.podIP)`:                                    `waits pods[].status.podIP`,
-		`pods.filter(p, p.status.podIP != "")`:                           `waits pods[].status.podIP`,
-		`pods.all(p, p.status.podIP != "")`:                              `waits pods[].status.podIP`,
+		`pods.map(p, p.status.podIP)`:                                    `waits pods["p1"].status.podIP`,
+		`pods.filter(p, p.status.podIP != "")`:                           `waits pods["p1"].status.podIP`,
+		`pods.all(p, p.status.podIP != "")`:                              `waits pods["p1"].status.podIP`,
 		`pods[1].status.podIP`:                                           `waits pods[1].status.podIP`,
 		`pods.filter(p, p.metadata.name == "p7")[0].metadata.uid`:        `waits pods[].metadata.uid`,
-		`pods.filter(p, p.status.podIP != "")[?0]`:                       `waits pods[].status.podIP`,
+		`pods.filter(p, p.status.podIP != "")[?0]`:                       `waits pods["p1"].status.podIP`,
 		`pods[5].metadata.name`:                                          `waits pods[5].metadata.name`,
 		`pods.map(p, p.status).map(s, s.podIP)`:                          `waits pods[].status.podIP`,
 		`pods.filter(p, p.metadata.name == "p1")[0].status.podIP`:        `waits pods[].status.podIP`,
-		`pods.transformList(i, p, p.status.podIP)`:                       `waits pods[].status.podIP`,
+		`pods.transformList(i, p, p.status.podIP)`:                       `waits pods["p1"].status.podIP`,
 		`pods.sortBy(p, p.metadata.name)[1].status.podIP`:                `waits pods[].status.podIP`,
 		`deployment.status.conditions.map(c, c.status)`:                  `waits deployment.status.conditions[].status`,
 		`deployment.status.conditions.filter(c, c.reason == "x").size()`: `waits deployment.status.conditions[].reason`,

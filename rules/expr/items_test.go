@@ -49,8 +49,8 @@ func TestListsOfLiveObjects(t *testing.T) {
 		`pods.filter(p, p.status.phase == "Running").map(p, p.metadata.name)`: `["p0"]`,
 		`pods.transformList(i, p, string(i) + p.metadata.name)`:               `["0p0","1p1"]`,
 		// Fields of its elements may be unknown.
-		`pods.map(p, p.status.podIP)`:                                `waits pods[].status.podIP`,
-		`pods.all(p, p.status.podIP != "")`:                          `waits pods[].status.podIP`,
+		`pods.map(p, p.status.podIP)`:                                `waits pods["p1"].status.podIP`,
+		`pods.all(p, p.status.podIP != "")`:                          `waits pods["p1"].status.podIP`,
 		`pods[1].status.podIP`:                                       `waits pods[1].status.podIP`,
 		`pods[0].status.x`:                                           `waits pods[0].status.x`,
 		`pods[0].spec.nodeName`:                                      `waits pods[0].spec.nodeName`,
@@ -85,7 +85,7 @@ func TestListsOfLiveObjects(t *testing.T) {
 		`none.status`:      `error rules.yaml:1:5 the value has no fields, and so no status`,
 		// Variables of iterators.
 		`pod.metadata.name`:           `"p1"`,
-		`pod.status.podIP`:            `waits pods[].status.podIP`,
+		`pod.status.podIP`:            `waits pods["p1"].status.podIP`,
 		`pod.?status.?podIP`:          `none`,
 		`has(pod.status.podIP)`:       `false`,
 		`pod.metadata.name + "-x"`:    `"p1-x"`,

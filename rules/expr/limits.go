@@ -112,7 +112,13 @@ type Worker interface {
 	Work(values int) bool
 	// Spend adds to the cost of loops, and returns the sum.
 	Spend(cost uint64) uint64
+	// Name reports whether one more missing value may be named: see MaxNamed.
+	Name() bool
 }
+
+// MaxNamed limits how many missing values of a rule have the name of their object. CEL copies the trails of unknown
+// values at each step, so many different ones would take long.
+const MaxNamed = 32
 
 // exceedsWork reports whether n values are more than the rule may still look at.
 func exceedsWork(frame *interpreter.ExecutionFrame, n int) bool {

@@ -20,6 +20,9 @@ type step struct {
 	// computed list that is unknown as a whole cannot tell what is missing: that
 	// may not be what it selects.
 	rooted bool
+	// shown: the key, which is known only at run time, may be part of a message. It comes from the primary alone, so it
+	// is not the value of a Secret.
+	shown bool
 	// unknown is the value if nothing exists at the path. It is nil if something
 	// always does.
 	unknown *types.Unknown
@@ -96,7 +99,7 @@ func decorate(a *analyzer, env *environment, m *meter) interpreter.Interpretable
 			known = seen[n.Attr()]
 			if !known {
 				seen[n.Attr()] = true
-				i = &attribute{n, a.steps, m, selectionCost}
+				i = &attribute{InterpretableAttribute: n, steps: a.steps, meter: m, cost: selectionCost}
 			}
 		case interpreter.InterpretableCall:
 			if call, ok := a.idCalls[n.ID()]; ok {
@@ -124,13 +127,18 @@ func decorate(a *analyzer, env *environment, m *meter) interpreter.Interpretable
 type attribute struct {
 	interpreter.InterpretableAttribute
 	steps map[int64]*step
+	taken []taken
 	meter *meter
 	cost  uint64
 }
 
 func (a *attribute) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	a.meter.spend(frame, a.cost)
-	return a.InterpretableAttribute.Exec(frame)
+	v := a.InterpretableAttribute.Exec(frame)
+	if u, waits := v.(*types.Unknown); waits && !isIncomplete(u) {
+		return a.named(u, frame)
+	}
+	return v
 }
 
 // Eval is Exec for callers of CEL's older interface.
@@ -146,6 +154,7 @@ func (a *attribute) AddQualifier(q interpreter.Qualifier) (interpreter.Attribute
 	if s == nil {
 		return a.InterpretableAttribute.AddQualifier(q)
 	}
+	a.taken = append(a.taken, taken{q, s})
 	wrapped := &qualifier{q, s}
 	if c, ok := q.(interpreter.ConstantQualifier); ok {
 		return a.InterpretableAttribute.AddQualifier(&constantQualifier{wrapped, c.Value()})
