@@ -47,17 +47,18 @@ func (o outcome) message() string {
 func (o outcome) logged() string { return o.placedAt("") }
 
 func (o outcome) placedAt(position string) string {
-	text, cause := shorten(position+o.text, mostMessage), shorten(o.cause, mostMessage)
-	switch {
-	case cause == "", text == cause:
-		return text
-	case o.text == o.cause:
+	cause, text := shorten(o.cause, mostMessage), position+o.text
+	if cause != "" && o.text == o.cause {
 		text = strings.TrimSuffix(position, ": ")
 	}
-	if rest := mostMessage - len(cause) - len(" ()"); rest >= min(leastText, len(text)) {
+	switch rest := mostMessage - len(cause) - len(" ()"); {
+	case cause == "":
+		return shorten(text, mostMessage)
+	case text == "" || rest < min(leastText, len(text)):
+		return cause
+	default:
 		return cause + " (" + shorten(text, rest) + ")"
 	}
-	return cause
 }
 
 // shorten puts a message into one line, and cuts out its middle if it is too long. The API server quotes values there,
