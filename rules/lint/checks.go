@@ -22,6 +22,7 @@ const (
 	MissingKey       = "missing-key"
 	BackendPort      = "backend-port"
 	ScaleTarget      = "scale-target"
+	ScaledReplicas   = "scaled-replicas"
 	APIVersion       = "api-version"
 	EmptyValue       = "empty-value"
 	SameObject       = "same-object"
@@ -61,6 +62,7 @@ var Checks = []Check{
 	{MissingKey, false, "a key that the ConfigMap or Secret of the same rule does not have"},
 	{BackendPort, false, "a port of an Ingress backend that the Service of the same rule does not have"},
 	{ScaleTarget, true, "an autoscaler of a kind of Kubernetes that does not exist or cannot be scaled"},
+	{ScaledReplicas, false, "`spec.replicas` of a child that an autoscaler of the same rule scales"},
 	{APIVersion, true, "an API version that Kubernetes no longer serves, or that cannot exist"},
 	{EmptyValue, false, "a field without a value, which is left out"},
 	{SameObject, true, "two children that are always the same object"},

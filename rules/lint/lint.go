@@ -122,6 +122,7 @@ func (r *rule) lint() {
 		c.keyReferences()
 		c.backendPorts()
 		c.scales()
+		c.scalesRendered()
 	}
 }
 

@@ -1,6 +1,9 @@
 package lint
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 var siblings = inRule(`  let:
     settings: self.metadata.name + "-config"
@@ -156,5 +159,41 @@ func TestScaleTarget(t *testing.T) {
 		{"a kind that cannot be scaled", "          kind: StatefulSet\n          name", "          kind: DaemonSet\n          name", "no kind DaemonSet that can be scaled"},
 		{"a version that is gone", "          apiVersion: apps/v1\n", "          apiVersion: extensions/v1beta1\n", "extensions/v1beta1 has no kind"},
 		{"a custom kind", "          apiVersion: apps/v1\n          kind: StatefulSet\n          name", "          apiVersion: argoproj.io/v1\n          kind: Rollout\n          name", ""},
+	})
+}
+
+var scaled = inRule(`  children:
+  - id: web
+    ignoreFields: [spec.replicas]
+    template:
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: {name: "${self.metadata.name}"}
+      spec:
+        replicas: 3
+        selector: {matchLabels: {app: web}}
+        template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: "web:1"}]}}
+  - id: hpa
+    template:
+      apiVersion: autoscaling/v2
+      kind: HorizontalPodAutoscaler
+      metadata: {name: "${self.metadata.name}"}
+      spec: {maxReplicas: 5, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: "${web.metadata.name}"}}
+`)
+
+func TestScaledReplicas(t *testing.T) {
+	const begin = "    ignoreFields: [spec.replicas]\n    template:\n      apiVersion: apps/v1\n      kind: Deployment\n      metadata: {name: \"${self.metadata.name}\"}\n      spec:\n        replicas: 3\n"
+	workload := func(keys, replicas string) string {
+		return strings.Replace(strings.Replace(begin, "    ignoreFields: [spec.replicas]\n", keys, 1), "replicas: 3", replicas, 1)
+	}
+	finds(t, ScaledReplicas, scaled, []mistake{
+		{"a number", begin, workload("", "replicas: 3"), `spec.replicas: the HorizontalPodAutoscaler of child "hpa" scales it`},
+		{"a field", begin, workload("", "replicas: ${self.spec.replicas}"), "the rule undoes that"},
+		{"a default", begin, workload("", "replicas: ${self.spec.?replicas.orValue(1)}"), "the rule undoes that"},
+		{"left out sometimes", begin, workload("", "replicas: ${when(!self.spec.autoscaled, self.spec.replicas)}"), ""},
+		{"optional", begin, workload("", "replicas: ${self.spec.?replicas}"), ""},
+		{"left out", begin, workload("", "paused: false"), ""},
+		{"ignored sometimes", begin, workload("    ignoreFields: [{path: spec.replicas, when: self.spec.autoscaled}]\n", "replicas: 3"), ""},
+		{"another target", `name: "${web.metadata.name}"`, "name: other", ""},
 	})
 }

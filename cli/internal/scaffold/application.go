@@ -189,6 +189,11 @@ func (a *application) describe() {
 	if len(homeless) > 0 && len(homeless) < len(a.objects)-len(cluster) {
 		a.note("%s: without a namespace in the manifests; like the other objects, they go to that of the %s", list(homeless), a.Kind.Kind)
 	}
+	a.describeReplicas()
+	if sums := a.checksums(); len(sums) > 0 {
+		a.note("%s: left out, because the rules would write the same value for ever; to restart Pods with their configuration, write an annotation "+
+			"such as example.com/config: ${hash.sha256(json.marshal(...))}", strings.Join(sums, ", "))
+	}
 	if others := a.others(); len(others) > 0 {
 		a.note("namespace %s: allowed by allow.namespaces; it has to exist", strings.Join(others, ", "))
 	}

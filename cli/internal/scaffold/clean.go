@@ -50,10 +50,7 @@ func cleaned(u *unstructured.Unstructured, kinds *sim.Kinds) map[string]any {
 			delete(annotations, name)
 		}
 	})
-	for _, at := range []string{"metadata", "spec.template.metadata", "spec.jobTemplate.metadata", "spec.jobTemplate.spec.template.metadata", "spec.volumeClaimTemplates.*.metadata"} {
-		for _, entry := range []string{".labels", ".annotations"} {
-			remove(out, at+entry, func(v any) bool { return size(v) == 0 })
-		}
+	for _, at := range metadataPaths {
 		each(out, at, func(p place) {
 			if m, isMap := p.value.(map[string]any); isMap {
 				delete(m, "creationTimestamp")
@@ -64,6 +61,18 @@ func cleaned(u *unstructured.Unstructured, kinds *sim.Kinds) map[string]any {
 		withoutDefaults(&unstructured.Unstructured{Object: out}, kinds)
 	}
 	return out
+}
+
+// metadataPaths are the paths of the metadata in an object.
+var metadataPaths = []string{"metadata", "spec.template.metadata", "spec.jobTemplate.metadata", "spec.jobTemplate.spec.template.metadata", "spec.volumeClaimTemplates.*.metadata"}
+
+// withoutEmptyMetadata removes labels and annotations without an entry.
+func withoutEmptyMetadata(o map[string]any) {
+	for _, at := range metadataPaths {
+		for _, entry := range []string{".labels", ".annotations"} {
+			remove(o, at+entry, func(v any) bool { return size(v) == 0 })
+		}
+	}
 }
 
 // isLive reports whether an object comes from a cluster.

@@ -75,7 +75,9 @@ func (a *application) discover() (found []find) {
 		}
 		switch o.gvk.Kind {
 		case "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController":
-			add("spec.replicas", count(), "replicas")
+			if !a.leavesReplicas(o) {
+				add("spec.replicas", count(), "replicas")
+			}
 		case "CronJob":
 			add("spec.schedule", typed("string"), "schedule")
 		case "HorizontalPodAutoscaler":

@@ -118,6 +118,9 @@ func (a *application) rules() ([]byte, error) {
 		if o.gvk.Kind == "Pod" || o.gvk.Kind == "Job" {
 			child["onChange"] = "replace" // Their Pods cannot be changed.
 		}
+		if a.leavesReplicas(o) {
+			child["ignoreFields"] = texts([]string{"spec.replicas"})
+		}
 		children = append(children, child)
 	}
 	rule["children"] = children

@@ -18,6 +18,7 @@ type object struct {
 	component       string         // what it is within the application; "" is the application itself
 	id              string         // of the child
 	constant        bool           // the name is the same for every resource
+	checksums       []string       // annotations with the checksum of a configuration
 	given           map[string]any // what the child has to render
 	template        map[string]any // texts may be expressions
 }
@@ -27,7 +28,10 @@ type expression string
 
 func newObject(u *unstructured.Unstructured, kinds *sim.Kinds) *object {
 	given := cleaned(u, kinds)
+	checksums := withoutHelm(given)
+	withoutEmptyMetadata(given)
 	return &object{
+		checksums: checksums,
 		gvk:       u.GroupVersionKind(),
 		name:      u.GetName(),
 		namespace: u.GetNamespace(),
