@@ -34,7 +34,7 @@ func (r *run) secret(o *op) result {
 		}
 		plain, ok := expr.TextOf(v)
 		if !ok {
-			return failedAt(o.pos, "the value of "+quoteJSON(key)+" must be text, got "+expr.TypeOfValue(v))
+			return failedAt(o.pos, "all values must be text")
 		}
 		if size += len(plain); size > maxObject {
 			return failedAt(o.pos, tooLarge)

@@ -138,7 +138,7 @@ func TestNormalisation(t *testing.T) {
 		{"times and durations are text", "v1", "Secret", `stringData: {a: "${duration('1m30s')}", b: "${timestamp('2024-01-02T05:04:05+02:00')}"}`,
 			`"data":{"a":"OTBz","b":"MjAyNC0wMS0wMlQwMzowNDowNVo="}`},
 		{"a Secret's values are text", "v1", "Secret", `stringData: {a: "${self.spec.replicas}"}`,
-			`rules.yaml:19:19: rule "r": child "c": stringData: the value of "a" must be text, got int`},
+			`rules.yaml:19:19: rule "r": child "c": stringData: all values must be text`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := cluster{"Service other": exists(object{"spec": object{}})}

@@ -240,11 +240,7 @@ func (g *guard) bind(list *value, name string, f facts) (*value, facts) {
 	v.key = fmt.Sprintf("#%d", g.work.loops)
 	v.shown = name
 	known := facts{}
-	each := list.each
-	if list.key != "" {
-		each = append(f.below(list.key+step+anyElement), each...)
-	}
-	for _, rest := range each {
+	for _, rest := range append(f.below(list.key+step+anyElement), list.each...) {
 		known[v.key+step+rest] = true
 	}
 	return v, known

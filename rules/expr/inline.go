@@ -271,10 +271,20 @@ func depthOf(e ast.Expr) int {
 	for _, part := range parts(e) {
 		deepest = max(deepest, depthOf(part))
 	}
+	if isDyn(e) {
+		return deepest
+	}
 	return deepest + 1
 }
 
+// isDyn reports whether a node is dyn(x), which costs nothing: each argument of that type is in one.
+func isDyn(e ast.Expr) bool { return e.Kind() == ast.CallKind && e.AsCall().FunctionName() == "dyn" }
+
 func nodeCount(e ast.Expr) (n int) {
-	ast.PostOrderVisit(e, ast.NewExprVisitor(func(ast.Expr) { n++ }))
+	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
+		if !isDyn(e) {
+			n++
+		}
+	}))
 	return n
 }
