@@ -146,6 +146,7 @@ func (o *operator) uninstalls() {
 		"Service/default/app finalizer reconcel.dev/notes removed",
 		"Service/default/app annotation reconcel.dev/status removed",
 		"Lease/default/reconcel deleted",
+		"ConfigMap/default/reconcel-revisions deleted",
 		"ConfigMap/default/reconcel-inventory deleted",
 	}
 	kept := slices.DeleteFunc(slices.Clone(want), func(line string) bool {

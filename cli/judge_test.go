@@ -238,7 +238,7 @@ func clusterWith(t *testing.T, crd string) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer, known := answers[r.URL.Path]
 		if !known {
-			http.NotFound(w, r)
+			lacks(w, r)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -259,4 +259,15 @@ func put(t *testing.T, file, text string) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// lacks answers that a ConfigMap does not exist, as the API server does. It knows nothing of other paths.
+func lacks(w http.ResponseWriter, r *http.Request) {
+	if !strings.Contains(r.URL.Path, "/configmaps/") {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`))
 }

@@ -16,6 +16,7 @@ import (
 	"reconcel/cli/internal/rulewatch"
 	"reconcel/cli/internal/settings"
 	"reconcel/engine"
+	"reconcel/rules"
 	"reconcel/rules/source"
 )
 
@@ -28,7 +29,8 @@ func (a *app) runCommand() *cobra.Command {
 the rules describe, until SIGTERM or SIGINT. A second signal exits at once.
 
 When the rules files change, reconcel reloads them. Invalid rules are reported, and
-the last valid rules stay active.
+the last valid rules stay active. A process that starts with invalid rules works with
+those that were valid last in the same files.
 
 Every flag below is also a setting: --log-level, for example, is RECONCEL_LOG_LEVEL
 in the environment and log-level in reconcel.yaml. A flag takes precedence over the
@@ -37,7 +39,7 @@ is reconcel.yaml in the working directory, or the one that --config or
 RECONCEL_CONFIG names; paths in it are relative to it.
 
 Before it changes anything, run checks the rules against the schemas of the
-cluster, as validate --crd does with CRDs, and exits if they are invalid. Rules for
+cluster, as validate --crd does with CRDs, and exits if they were never valid. Rules for
 kinds that the cluster does not serve yet wait for them.
 
 With --namespaced, run watches only some namespaces and needs only Roles in them.
@@ -50,7 +52,7 @@ what the process that writes does, and prints a report at the end.
 The cluster is found as by kubectl: --kubeconfig, KUBECONFIG, ~/.kube/config, and
 inside a Pod its ServiceAccount.
 
-Exit code: 0 stopped by a signal, 1 the rules are invalid, 2 wrong usage or
+Exit code: 0 stopped by a signal, 1 the rules were never valid, 2 wrong usage or
 settings, 3 a file cannot be read, no cluster is configured, the address is in use,
 or the leadership of the process has ended.`,
 		Example: `  reconcel run -f examples/foo/rules.yaml --log-level debug`,
@@ -59,7 +61,7 @@ or the leadership of the process has ended.`,
 			if err := settings.Resolve(cmd.Flags()); err != nil {
 				return err
 			}
-			return a.run(s)
+			return a.inLog(s, a.run(s))
 		},
 	}
 	cmd.Flags().String(settings.ConfigFlag, "", "settings `file` (default: reconcel.yaml, if there is one)")
@@ -67,8 +69,7 @@ or the leadership of the process has ended.`,
 	return cmd
 }
 
-// run reconciles until a signal arrives. It reports all mistakes that it can find
-// without a cluster before it sends a request.
+// run reconciles until a signal arrives.
 func (a *app) run(s *runFlags) error {
 	if err := once(s.rules.paths); err != nil {
 		return err
@@ -80,19 +81,24 @@ func (a *app) run(s *runFlags) error {
 		return exit.Misused("--pprof needs --debug-listen, such as --debug-listen=127.0.0.1:6060")
 	}
 	limitMemory(os.DirFS("/"))
-	rules, err := a.load(s.rules)
+	loaded, err := a.load(s.rules)
 	if err != nil {
 		return err
 	}
-	if err := rejected(rules, judge.Of(rules, nil, s.policy())); err != nil {
-		return err
+	first := loaded.Program
+	invalid := rejected(loaded, judge.Of(loaded, nil, s.policy()))
+	if invalid != nil {
+		first = &rules.Program{} // Nothing of invalid rules is read.
+	}
+	if invalid != nil && s.shadow {
+		return invalid
 	}
 	log := newLog(a.stderr, s)
 	config, namespace, err := s.connect(&warnings{print: func(ctx context.Context, text string) {
 		log.WarnContext(ctx, "warning from the API server", "warning", text)
 	}})
 	if err != nil {
-		return err
+		return cmp.Or(invalid, err)
 	}
 	namespace = cmp.Or(s.namespace, namespace)
 	s.limitRate(config)
@@ -115,16 +121,17 @@ func (a *app) run(s *runFlags) error {
 	machine, err := engine.New(engine.Options{
 		Config: config, Log: log, Namespace: namespace, Name: s.name, Namespaces: s.only, Leadership: leadership(s, log),
 		Source: origin(s.rules.paths), ConfirmRemoval: s.confirmed, TakeOver: s.takeOver,
-		Approve: func(ctx context.Context) error {
-			if err := validator.Check(ctx, rules); err != nil {
-				return exit.Wrong(err)
+		Approve: func(ctx context.Context) (*rules.Program, error) {
+			approved, err := watch.Approve(ctx)
+			if err != nil {
+				return nil, cmp.Or(invalid, exit.Wrong(err))
 			}
 			watching = watch.Start(ctx)
-			return nil
+			return approved, nil
 		},
 		Workers: s.workers.Value, ReapplyEvery: time.Duration(s.reapply.Value), MaxDeletions: &s.deletions.Value, Events: engine.EventFilter(s.events.Value), Metrics: metrics,
 		Shadow: beside.options(),
-	}, rules.Program)
+	}, first)
 	if err != nil {
 		return exit.Failure(err)
 	}
@@ -137,21 +144,22 @@ func (a *app) run(s *runFlags) error {
 		stop() // From now on, a signal has its default effect: it ends the process.
 		log.Info("stopping", "reason", context.Cause(ctx))
 	})
-	server.start(endpoints(machine.Ready, metrics), cancel)
-	defer server.stop()
 	validator.Report = machine.ReportRulesInvalidForCluster
 	watch = rulewatch.New(rulewatch.Options{
 		Read: func() ([]source.File, source.Errors) { return a.reader(s.rules).Rules(s.rules.paths) }, Paths: files.Reloadable(s.rules.paths),
 		Policy: s.policy(), Check: validator.Check, Validator: validator, Schemas: machine.Schemas(),
 		Reload: machine.Reload, Reject: machine.ReportInvalidRules, Log: log, Metrics: validator.Metrics,
-	}, rules)
+		Publish: func(state *rulewatch.State) { machine.RecordRejected(state.Record()) }, Last: s.last(machine),
+	}, loaded)
+	server.start(endpoints(machine.Ready, watch.State, metrics), cancel)
+	defer server.stop()
 	debug.start(s.debugHandler(machine.Inspect, watch.State, beside), cancel)
 	defer debug.stop()
 	defer func() {
 		cancel(nil) // If the engine fails, only this ends the watch.
 		watching.Wait()
 	}()
-	log.Info("starting", "version", builtFrom().Version, "files", len(rules.Sources), "cluster", config.Host,
+	log.Info("starting", "version", builtFrom().Version, "files", len(loaded.Sources), "cluster", config.Host,
 		"namespace", namespace, "listen", server.address(), "debugListen", debug.address())
 	if err := machine.Run(ctx); err != nil {
 		unlogged()

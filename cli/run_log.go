@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 
 	"k8s.io/klog/v2"
 
+	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/output"
 	"reconcel/cli/internal/settings"
+	"reconcel/rules/source"
 )
 
 // newLog returns the log of the process. It includes the warnings and errors that
@@ -19,6 +22,25 @@ func newLog(w io.Writer, s *runFlags) *slog.Logger {
 	client := newHandler(w, s, max(slog.LevelWarn, level))
 	klog.SetSlogLogger(slog.New(&damped{client, &output.Damper{Every: repeatEvery}}))
 	return log
+}
+
+// inLog returns an error of run for conclude to print. Where the log is JSON it logs the error instead: who
+// reads that log expects nothing else. What is wrong with the command line is for the person who writes it.
+func (a *app) inLog(s *runFlags, err error) error {
+	code, coded := exit.Code(err)
+	if !coded || code == exit.Usage || s.logFormat.Value != "json" || errors.Unwrap(err) == nil {
+		return err
+	}
+	log := newLog(a.stderr, s)
+	all := []error{errors.Unwrap(err)}
+	message := "run failed"
+	if report, ok := errors.AsType[source.Errors](err); ok {
+		all, message = report.Unwrap(), "rules invalid"
+	}
+	for _, e := range all {
+		log.Error(message, "error", e)
+	}
+	return exit.Silent(code)
 }
 
 // newHandler returns a handler for lines from a level on. Several handlers may

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"reconcel/cli/internal/files"
+	"reconcel/engine"
+	"reconcel/rules/source"
 )
 
 // origin identifies the source of rules: two processes have the same origin only if
@@ -40,6 +43,14 @@ func origin(paths []string) string {
 		return text
 	}
 	return hostname() + ":" + text
+}
+
+// last returns how a process finds the rules that were active last. A shadow tries its own rules and no others.
+func (s *runFlags) last(machine *engine.Engine) func(context.Context) ([]source.File, error) {
+	if s.shadow {
+		return nil
+	}
+	return machine.LastFiles
 }
 
 func hostname() string {

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/rulewatch"
 	"reconcel/cli/internal/settings"
 )
 
@@ -74,8 +75,8 @@ func (s *server) stop() {
 }
 
 // endpoints are the paths of the server: healthz means that the process works.
-// readyz means that it reconciles, or says why not yet.
-func endpoints(ready func() error, metrics *prometheus.Registry) http.Handler {
+// readyz means that it reconciles, or says why not yet. It is ready with the last valid rules, too.
+func endpoints(ready func() error, files func() *rulewatch.State, metrics *prometheus.Registry) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintln(w, "ok")
@@ -86,6 +87,9 @@ func endpoints(ready func() error, metrics *prometheus.Registry) http.Handler {
 			return
 		}
 		_, _ = fmt.Fprintln(w, "ok")
+		if r := files().Record(); r != nil {
+			_, _ = fmt.Fprintln(w, r)
+		}
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{Registry: metrics}))
 	return mux

@@ -84,7 +84,7 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		data, err := os.ReadFile(filepath.Join(folder, filepath.Clean(r.URL.Path)+".json"))
 		if err != nil {
-			http.NotFound(w, r)
+			lacks(w, r)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")

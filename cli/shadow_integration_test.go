@@ -61,7 +61,7 @@ func (r besideReport) rests() error {
 func wroteInCluster(t *testing.T, cluster *devcluster.Cluster) map[string]int {
 	t.Helper()
 	found, err := cluster.Requests(func(r devcluster.Request) bool {
-		return r.User == "reconcel" && r.IsWrite() && r.Code < 300 && r.Resource != "leases" && r.Resource != "events" && r.Name != "reconcel-inventory"
+		return r.User == "reconcel" && r.IsWrite() && r.Code < 300 && r.Resource != "leases" && r.Resource != "events" && r.Name != "reconcel-inventory" && r.Name != "reconcel-revisions"
 	})
 	if err != nil {
 		t.Fatal(err)

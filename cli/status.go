@@ -29,7 +29,8 @@ type statusFlags struct {
 
 const statusText = `List the resources that are not ready, of all kinds that rules are for. The worst
 state comes first, and within a state the longest duration. Ready resources are
-only counted, unless you name them or give --all or --state.
+only counted, unless you name them or give --all or --state. If the rules files are
+rejected and older rules are active, that comes before everything else.
 
   stalled       nothing changes until the resource, the rules or the cluster change
   retrying      an error occurred that may be temporary
@@ -50,8 +51,9 @@ status lists the resources of all namespaces, unless you give -n. The permission
 get and list are enough; -w also needs watch. Nothing is written.
 
 -o json and -o yaml print {resources, summary, leaders, problems}. Exit code: 0
-nothing is stalled, 1 something is stalled, 2 wrong usage, 3 the rules are invalid,
-the cluster does not answer, or a named resource does not exist.`
+nothing is stalled, 1 something is stalled or the rules files of an installation are
+rejected, 2 wrong usage, 3 the rules of -f are invalid, the cluster does not answer,
+or a named resource does not exist.`
 
 func (a *app) statusCommand() *cobra.Command {
 	f := &statusFlags{output: settings.Choice("table", "wide", "json", "yaml")}
@@ -182,6 +184,11 @@ func (a *app) printReport(report *status.Report, table *status.Table, format str
 		return a.printYAML(report)
 	}
 	footer := report.Footer()
+	if header := report.Header(); header != "" {
+		if err := a.print([]byte(header + "\n")); err != nil {
+			return err
+		}
+	}
 	if len(report.Resources) > 0 {
 		footer = "\n" + footer
 		if err := table.Write(report.Resources, time.Now()); err != nil {

@@ -28,7 +28,8 @@ func (a *app) uninstallCommand() *cobra.Command {
 		Short: "Remove what an installation has left in a cluster",
 		Long: `Remove what reconcel has left in a cluster, after its process has stopped: its
 finalizers and status annotations on all resources that rules are or were for, the
-ConfigMaps of its bundles, its Lease, and its inventory. No rules files are needed: the inventory lists the kinds.
+ConfigMaps of its bundles, its Lease, its last valid rules, and its inventory. No
+rules files are needed: the inventory lists the kinds.
 
 The children stay, unless you give --children=delete. Children with an owner
 reference keep it, so Kubernetes deletes them with their resource; other children

@@ -91,7 +91,7 @@ func TestUninstall(t *testing.T) {
 	}
 	e2e.Kubectl(t, cluster, "delete", "-f", manifest, "--timeout=20s")
 	e2e.Kubectl(t, cluster, "get", "configmap", "foo-0-config", "foo-1-config", "foo-0-stays", "foo-1-stays")
-	for _, gone := range []string{"configmap/reconcel-inventory", "lease/reconcel"} {
+	for _, gone := range []string{"configmap/reconcel-inventory", "configmap/reconcel-revisions", "lease/reconcel"} {
 		if out, err := cluster.Kubectl("get", gone); err == nil {
 			t.Errorf("there is still %s", out)
 		}

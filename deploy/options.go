@@ -86,6 +86,10 @@ func (o Options) own(bundles []string) *Permissions {
 	p.need(configMaps, []string{"create"}, why)
 	configMaps.Name = inventory.Name(o.Name)
 	p.need(configMaps, []string{"get", "update"}, why)
+	for _, name := range inventory.TextNames(o.Name) {
+		configMaps.Name = name
+		p.need(configMaps, []string{"get", "update"}, "ConfigMap: the text of the rules")
+	}
 	for _, rule := range bundles {
 		why := fmt.Sprintf("ConfigMap: the state of rule %q", rule)
 		p.need(Target{Resource: "configmaps"}, toFollow, why)
@@ -182,8 +186,8 @@ func roleRules(p *Permissions) *yaml.Node {
 	all := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, g := range p.grants() {
 		e := mapNode(textNode("apiGroups"), flowList([]string{g.Group}), textNode("resources"), flowList(g.paths))
-		if g.Name != "" {
-			e.Content = append(e.Content, textNode("resourceNames"), flowList([]string{g.Name}))
+		if len(g.names) > 0 {
+			e.Content = append(e.Content, textNode("resourceNames"), flowList(g.names))
 		}
 		e.Content = append(e.Content, textNode("verbs"), flowList(g.Verbs))
 		e.HeadComment = "# " + strings.Join(g.Why, "\n# ")

@@ -123,6 +123,7 @@ func (p *Permissions) Accesses() []Access {
 type grant struct {
 	Access
 	paths []string
+	names []string // none: all objects
 }
 
 // grants returns the permissions as the rules of a role, sorted by group and
@@ -130,10 +131,21 @@ type grant struct {
 func (p *Permissions) grants() (all []grant) {
 	for _, a := range p.sorted() {
 		i := slices.IndexFunc(all, func(g grant) bool {
-			return a.Name == "" && g.Name == "" && g.Group == a.Group && slices.Equal(g.Verbs, a.Verbs)
+			alike := g.Group == a.Group && slices.Equal(g.Verbs, a.Verbs)
+			if a.Name != "" && g.Name != "" {
+				return alike && g.path() == a.path() && slices.Equal(g.Why, a.Why)
+			}
+			return alike && a.Name == g.Name
 		})
-		if i < 0 {
-			all = append(all, grant{a, []string{a.path()}})
+		switch {
+		case i < 0 && a.Name == "":
+			all = append(all, grant{a, []string{a.path()}, nil})
+			continue
+		case i < 0:
+			all = append(all, grant{a, []string{a.path()}, []string{a.Name}})
+			continue
+		case a.Name != "":
+			all[i].names = append(all[i].names, a.Name)
 			continue
 		}
 		all[i].paths = append(all[i].paths, a.path())

@@ -22,15 +22,19 @@ const inventoryInterval = 5 * time.Second
 // restoreInterval is how often reconcel checks that its inventory exists.
 const restoreInterval = 30 * time.Second
 
-// restoreInventory creates the inventory again if it was deleted.
+// restoreInventory creates the inventory again if it was deleted. It restores the texts of the rules even if
+// they were changed: another process may have to work with them.
 func (e *Engine) restoreInventory(ctx context.Context) {
 	restored, err := e.inventory.Restore(ctx)
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
-		e.log.Warn("inventory not checked, will retry", "error", err)
-	case restored:
+	restoredTexts, failed := e.inventory.RestoreTexts(ctx)
+	if restored {
 		e.log.Warn("inventory restored after its deletion", "object", "ConfigMap/"+e.options.Namespace+"/"+inventory.Name(e.options.Name))
+	}
+	if restoredTexts && failed == nil {
+		e.log.Warn("stored rules restored after a change by others", "object", "ConfigMap/"+e.options.Namespace+"/"+inventory.TextNames(e.options.Name)[0])
+	}
+	if err = errors.Join(err, failed); err != nil && ctx.Err() == nil {
+		e.log.Warn("inventory not checked, will retry", "error", err)
 	}
 }
 

@@ -68,6 +68,8 @@ type Engine struct {
 
 	plan          atomic.Pointer[plan] // set before the first request is served
 	reloads       chan reload
+	rejected      atomic.Pointer[inventory.Rejected]
+	rejections    chan struct{}         // capacity 1: rejected has changed
 	schemas       chan discover.Schemas // capacity 1
 	schemaChanges atomic.Int64          // number of schema changes of kinds that rules use
 	ended         chan struct{}         // closed when Run has ended
@@ -102,6 +104,7 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
 	e.reloads, e.ended, e.schemas = make(chan reload), make(chan struct{}), make(chan discover.Schemas, 1)
+	e.rejections = make(chan struct{}, 1)
 	return e, nil
 }
 
@@ -113,18 +116,23 @@ func (e *Engine) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	e.watcher.Restored = func(err watch.RestoredError) { cancel(err) }
-	var rejected error
-	decided := make(chan struct{})
+	approved := make(chan *rules.Program, 1)
+	rejected := make(chan error, 1)
 	go func() {
-		defer close(decided)
-		if rejected = e.options.Approve(ctx); rejected != nil {
-			cancel(rejected)
+		program, err := e.program, error(nil)
+		if e.options.Approve != nil {
+			program, err = e.options.Approve(ctx)
 		}
+		if err != nil {
+			cancel(err)
+		}
+		approved <- program
+		rejected <- err
 	}()
-	e.run(ctx, decided)
+	e.run(ctx, approved)
 	cancel(nil)
-	if <-decided; rejected != nil {
-		return rejected
+	if err := <-rejected; err != nil {
+		return err
 	}
 	if restored, ok := errors.AsType[watch.RestoredError](context.Cause(ctx)); ok {
 		return restored
@@ -132,9 +140,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// run is Run without its errors. decided is closed when the program is approved, or else
-// after ctx has ended.
-func (e *Engine) run(ctx context.Context, decided <-chan struct{}) {
+// run is Run without its errors. approved has the program that runs, or nothing until ctx has ended.
+func (e *Engine) run(ctx context.Context, approved <-chan *rules.Program) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer close(e.ended)
 	resign := func() {}
@@ -147,7 +154,7 @@ func (e *Engine) run(ctx context.Context, decided <-chan struct{}) {
 	if e.candidate != nil {
 		e.background.Go(func() { e.candidate.LogHolder(ctx) })
 	}
-	orphaned, read := e.readInventory(ctx)
+	orphaned, read := e.readInventory(ctx, e.program)
 	if !read {
 		return // ctx ended during startup.
 	}
@@ -157,7 +164,7 @@ func (e *Engine) run(ctx context.Context, decided <-chan struct{}) {
 	}
 	e.background.Go(func() { e.followSchemas(ctx) })
 	e.background.Go(func() { e.activity.run(ctx) })
-	if <-decided; ctx.Err() != nil || !e.awaitCaches(ctx, pl.watches) {
+	if pl = e.runInstead(ctx, pl, <-approved); pl == nil || !e.awaitCaches(ctx, pl.watches) {
 		return
 	}
 	if e.leading && !e.insist(ctx, func(ctx context.Context) error {
@@ -181,6 +188,7 @@ func (e *Engine) run(ctx context.Context, decided <-chan struct{}) {
 	e.background.Go(func() { e.reloadWhenAsked(ctx) })
 	if e.shadow == nil {
 		e.metrics.leader.Set(1)
+		e.background.Go(func() { e.followRejected(ctx) })
 	}
 	e.working.Store(true)
 	e.say("")

@@ -46,7 +46,7 @@ func (w *world) marked(name, installation string) {
 func (w *world) touched(since time.Time, name string) (found []devcluster.Request) {
 	w.Helper()
 	for _, r := range w.Writes(since) {
-		if r.Resource != "events" && r.Name != name+"-inventory" {
+		if r.Resource != "events" && r.Name != name+"-inventory" && r.Name != name+"-revisions" {
 			found = append(found, r)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"reconcel/engine/leader"
+	"reconcel/rules"
 )
 
 // Options are the settings of an Engine. Config is required. Every other field
@@ -51,9 +52,10 @@ type Options struct {
 	// allowed. Default: 50%.
 	MaxDeletions *intstr.IntOrString
 
-	// Approve decides whether the program may run. The engine changes nothing before, but
-	// reads meanwhile what it will need. An error ends Run, which returns it. nil approves.
-	Approve func(context.Context) error
+	// Approve returns the program that runs: that of New, or another one if that is invalid. The
+	// engine changes nothing before, but reads meanwhile what it will need. An error ends Run,
+	// which returns it. nil approves the program of New.
+	Approve func(context.Context) (*rules.Program, error)
 
 	Shadow *Shadow // nil: this process writes when it leads
 
@@ -86,9 +88,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Events == "" {
 		o.Events = EventsChanges
-	}
-	if o.Approve == nil {
-		o.Approve = func(context.Context) error { return nil }
 	}
 	if o.Metrics == nil {
 		o.Metrics = prometheus.NewRegistry()

@@ -9,22 +9,64 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
 	"reconcel/engine/watch"
+	"reconcel/rules"
+	"reconcel/rules/source"
 )
 
 // readInventory reads the inventory and retries until it succeeds, because the
 // engine must not write anything without it.
-func (e *Engine) readInventory(ctx context.Context) (orphaned inventory.Orphaned, read bool) {
+func (e *Engine) readInventory(ctx context.Context, program *rules.Program) (orphaned inventory.Orphaned, read bool) {
 	read = e.insist(ctx, func(ctx context.Context) error {
 		var err error
-		orphaned, err = e.inventory.Compare(ctx, e.program)
+		orphaned, err = e.inventory.Compare(ctx, program)
 		return err
 	})
 	return orphaned, read
+}
+
+// runInstead returns the plan for the program that was approved: the given one, or another one that takes
+// over its watches. It returns nil if ctx has ended.
+func (e *Engine) runInstead(ctx context.Context, pl *plan, approved *rules.Program) *plan {
+	if ctx.Err() != nil {
+		return nil
+	}
+	if approved == pl.loaded {
+		return pl
+	}
+	orphaned, read := e.readInventory(ctx, approved)
+	if !read {
+		return nil
+	}
+	next := e.route(newPlan(e.options.Namespace, settledIn(approved), orphaned, pl.watches))
+	for _, w := range next.watches {
+		if !slices.Contains(pl.watches, w) {
+			e.watcher.Start(ctx, w)
+		}
+	}
+	pl.stopOthers(next)
+	return next
+}
+
+// LastFiles returns the rules files that became active last in this installation, from the same source: none
+// if there are none. It retries until the API server answers or ctx ends.
+func (e *Engine) LastFiles(ctx context.Context) (files []source.File, err error) {
+	read := e.insist(ctx, func(ctx context.Context) error {
+		files, err = e.inventory.LastFiles(ctx)
+		if errors.Is(err, inventory.ErrDamaged) || apierrors.IsForbidden(err) {
+			return nil
+		}
+		return err
+	})
+	if !read {
+		return nil, ctx.Err()
+	}
+	return files, err
 }
 
 // insist retries a step that must succeed before the engine starts its work. It

@@ -99,7 +99,7 @@ type starter func(ctx context.Context, pl *plan, running []*watch.Watch) error
 // admit decides which of the changed rules of a plan take effect, before its first write. It
 // settles the plan, or another one that takes its place. old is the active plan, or nil.
 func (e *Engine) admit(ctx context.Context, pl, old *plan, start starter) (*plan, error) {
-	was, err := e.inventory.Recorded(ctx)
+	was, err := e.inventory.RecordedWithTexts(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ type Uninstallation struct {
 }
 
 // Uninstall removes an installation from the cluster: its finalizers on
-// primaries, its children if DeleteChildren is set, its Lease and its inventory.
+// primaries, its children if DeleteChildren is set, its Lease, the text of its rules and its inventory.
 // The inventory says where to look. Uninstall returns an error while a process of
 // the installation is running. After a failure it continues with the other
 // objects, but keeps the Lease and the inventory so that it can be repeated.
@@ -62,10 +62,16 @@ func Uninstall(ctx context.Context, options Options, what Uninstallation) error 
 	if len(u.problems) > 0 {
 		return errors.Join(u.problems...)
 	}
-	e := u.engine
-	return errors.Join(
-		u.deleteOwn(ctx, "Lease", e.client.Resource(leader.Resource).Namespace(options.Namespace), options.Name),
-		u.deleteOwn(ctx, "ConfigMap", e.client.Resource(inventory.Resource).Namespace(options.Namespace), own))
+	configMaps := u.engine.client.Resource(inventory.Resource).Namespace(options.Namespace)
+	if err := u.deleteOwn(ctx, "Lease", u.engine.client.Resource(leader.Resource).Namespace(options.Namespace), options.Name); err != nil {
+		return err
+	}
+	for _, name := range append(inventory.TextNames(options.Name), own) {
+		if err := u.deleteOwn(ctx, "ConfigMap", configMaps, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // An uninstaller is one run of Uninstall.
@@ -217,16 +223,17 @@ func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRul
 
 func (u *uninstaller) deleteOwn(ctx context.Context, kind string, by dynamic.ResourceInterface, name string) error {
 	subject := strings.Join([]string{kind, u.engine.options.Namespace, name}, "/")
-	if !u.DryRun {
-		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-		defer cancel()
-		err := by.Delete(ctx, name, metav1.DeleteOptions{})
-		if answer.IsAbsent(err) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("delete %s: %w", subject, err)
-		}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	_, err := by.Get(ctx, name, metav1.GetOptions{})
+	if err == nil && !u.DryRun {
+		err = by.Delete(ctx, name, metav1.DeleteOptions{})
+	}
+	if answer.IsAbsent(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("delete %s: %w", subject, err)
 	}
 	u.Tell(subject, "deleted")
 	return nil

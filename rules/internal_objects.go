@@ -1,7 +1,7 @@
 package rules
 
 import (
-	"strings"
+	"regexp"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -16,8 +16,14 @@ const (
 // InventorySuffix ends the name of the ConfigMap that is the inventory of an installation.
 const InventorySuffix = "-inventory"
 
-// isInternal reports whether reconcel keeps an object for itself: the inventory or the Lease of an
-// installation, or the ConfigMap of a bundle. No rule selects it, because each reconciliation could
+// RevisionsSuffix is in the names of the ConfigMaps that have the text of an installation's rules. Those but
+// the first have a number after it.
+const RevisionsSuffix = "-revisions"
+
+var internalName = regexp.MustCompile(`(` + InventorySuffix + `|` + RevisionsSuffix + `(-\d+)?)$`)
+
+// isInternal reports whether reconcel keeps an object for itself: the inventory, the text of the rules or the
+// Lease of an installation, or the ConfigMap of a bundle. No rule selects it, because each reconciliation could
 // change it. The child of a rule is not internal, even if its template has the same labels.
 func isInternal(gk schema.GroupKind, object map[string]any) bool {
 	labels := LabelsOf(object)
@@ -27,7 +33,7 @@ func isInternal(gk schema.GroupKind, object map[string]any) bool {
 	switch gk {
 	case BundleObject.GroupKind():
 		name, _ := mapAt(object, "metadata")["name"].(string)
-		managed := labels.Get(LabelManagedBy) == ManagedBy && strings.HasSuffix(name, InventorySuffix)
+		managed := labels.Get(LabelManagedBy) == ManagedBy && internalName.MatchString(name)
 		return managed || labels.Has(LabelBundle)
 	case schema.GroupKind{Group: "coordination.k8s.io", Kind: "Lease"}:
 		return labels.Get(LabelManagedBy) == ManagedBy

@@ -1,7 +1,6 @@
 package inventory
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -18,15 +17,17 @@ const (
 	AnnotationApproved = "reconcel.dev/approved"
 	// AnnotationRollouts has the rollouts as JSON.
 	AnnotationRollouts = "reconcel.dev/rollouts"
+	// AnnotationRejected has what is wrong with the rules files while older rules are active, as JSON.
+	AnnotationRejected = "reconcel.dev/rejected-rules"
 )
 
 // content is all that the ConfigMap has.
 type content struct {
-	entries   map[Key]Entry
-	revisions map[string][]byte
-	held      []HeldChange
-	approved  []string
-	rollouts  map[string]Rollout
+	entries  map[Key]Entry
+	held     []HeldChange
+	approved []string
+	rollouts map[string]Rollout
+	rejected *Rejected
 }
 
 // A HeldChange is a change of a rule that does not take effect until a user approves it.
@@ -41,14 +42,12 @@ func (s Stored) content() (c content, err error) {
 	if c.entries, err = s.Entries(); err != nil {
 		return c, err
 	}
-	c.revisions, c.rollouts = map[string][]byte{}, map[string]Rollout{}
-	for name, text := range s.Revisions {
-		if c.revisions[name], err = base64.StdEncoding.DecodeString(text); err != nil {
-			return c, fmt.Errorf("binaryData %q is damaged: %w", name, err)
-		}
-	}
+	c.rollouts = map[string]Rollout{}
 	c.approved = strings.Fields(s.Annotations[AnnotationApproved])
 	if c.held, err = s.Held(); err != nil {
+		return c, err
+	}
+	if c.rejected, err = s.Rejected(); err != nil {
 		return c, err
 	}
 	if text := s.Annotations[AnnotationRollouts]; text != "" {
@@ -66,21 +65,15 @@ func (c *content) fill(configMap *unstructured.Unstructured) (changed bool, err 
 	if err != nil {
 		return false, err
 	}
-	revisions := map[string]string{}
-	for name, text := range c.revisions {
-		revisions[name] = base64.StdEncoding.EncodeToString(text)
-	}
 	annotations, err := c.annotations(before.Annotations)
 	if err != nil {
 		return false, err
 	}
-	if maps.Equal(before.Data, data) && maps.Equal(before.Revisions, revisions) && maps.Equal(before.Annotations, annotations) {
+	if maps.Equal(before.Data, data) && maps.Equal(before.Annotations, annotations) {
 		return false, nil
 	}
 	configMap.SetAnnotations(annotations)
-	if err := unstructured.SetNestedStringMap(configMap.Object, revisions, "binaryData"); err != nil {
-		return false, err
-	}
+	unstructured.RemoveNestedField(configMap.Object, "binaryData") // of older versions
 	return true, unstructured.SetNestedStringMap(configMap.Object, data, "data")
 }
 
@@ -96,6 +89,10 @@ func (c *content) annotations(before map[string]string) (map[string]string, erro
 	if err != nil {
 		return nil, err
 	}
+	rejected, err := json.Marshal(c.rejected)
+	if err != nil {
+		return nil, err
+	}
 	for _, a := range []struct {
 		name, value string
 		there       bool
@@ -103,6 +100,7 @@ func (c *content) annotations(before map[string]string) (map[string]string, erro
 		{AnnotationHeld, string(held), len(c.held) > 0},
 		{AnnotationApproved, strings.Join(c.approved, " "), len(c.approved) > 0},
 		{AnnotationRollouts, string(rollouts), len(c.rollouts) > 0},
+		{AnnotationRejected, string(rejected), c.rejected != nil},
 	} {
 		if delete(all, a.name); a.there {
 			all[a.name] = a.value

@@ -11,5 +11,8 @@
 // for; the entry says that there may be some before the first is set. With
 // onRuleRemoval: delete the objects are deleted too, and then the entry.
 //
+// Texts of rules are in ConfigMaps of their own, so that a process can compile a rule
+// as it ran before, or all rules as they were valid last.
+//
 // This package alone knows the format of the entries.
 package inventory

@@ -39,6 +39,7 @@ type Options struct {
 type Inventory struct {
 	client  dynamic.ResourceInterface
 	options Options
+	texts   textStore
 
 	mu      sync.Mutex     // one change at a time
 	program *rules.Program // of the last Extend
@@ -47,7 +48,8 @@ type Inventory struct {
 
 // New returns the inventory of an installation.
 func New(client dynamic.Interface, options Options) *Inventory {
-	return &Inventory{client: client.Resource(Resource).Namespace(options.Namespace), options: options}
+	configMaps := client.Resource(Resource).Namespace(options.Namespace)
+	return &Inventory{client: configMaps, options: options, texts: textStore{client: configMaps, options: options}}
 }
 
 // A Check is what is known of other installations.
@@ -70,6 +72,7 @@ type Check struct {
 func (inv *Inventory) Extend(ctx context.Context, program *rules.Program, check Check) error {
 	return inv.change(ctx, func(c *content) error {
 		inv.program = program
+		named := c.revisions()
 		inv.merge(c.entries, program, check)
 		for _, r := range check.Next {
 			c.entries[KeyOf(r)] = c.entries[KeyOf(r)].with(r)
@@ -85,7 +88,7 @@ func (inv *Inventory) Extend(ctx context.Context, program *rules.Program, check 
 				c.rollouts[kind] = r
 			}
 		}
-		return c.keepRevisions(program)
+		return inv.texts.keep(ctx, program, append(named, c.revisions()...))
 	})
 }
 
@@ -99,13 +102,13 @@ func (inv *Inventory) Compare(ctx context.Context, program *rules.Program) (Orph
 	return inv.merge(c.entries, program, Check{}), nil
 }
 
-// Recorded returns what the inventory has of the rules that ran last.
+// Recorded returns what the inventory has of the rules that ran last, without their texts.
 func (inv *Inventory) Recorded(ctx context.Context) (*Recorded, error) {
 	c, _, err := inv.read(ctx)
 	if err != nil {
 		return nil, inv.describe(err)
 	}
-	return c.recorded(), nil
+	return c.recorded(nil), nil
 }
 
 // Entries returns all entries. found is false if there is no inventory.
@@ -308,7 +311,7 @@ func (inv *Inventory) read(ctx context.Context) (content, *unstructured.Unstruct
 	defer cancel()
 	configMap, err := inv.client.Get(ctx, Name(inv.options.Installation), metav1.GetOptions{})
 	if answer.IsAbsent(err) {
-		return content{entries: map[Key]Entry{}, revisions: map[string][]byte{}, rollouts: map[string]Rollout{}}, nil, nil
+		return content{entries: map[Key]Entry{}, rollouts: map[string]Rollout{}}, nil, nil
 	}
 	if err != nil {
 		return content{}, nil, err

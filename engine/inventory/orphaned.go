@@ -70,7 +70,7 @@ func (inv *Inventory) merge(entries map[Key]Entry, program *rules.Program, check
 			entry, kinds := merged(old, r)
 			entry.Source, entry.Digest, entry.Revision = inv.options.Source, digestOf(r), old.Revision
 			if entry.Digest != old.Digest || entry.Revision == "" {
-				entry.Revision = revisionOf(program)
+				entry.Revision = revisionOf(program.Sources())
 			}
 			if others := check.TakenOver[r.Name]; len(others) > 0 {
 				entry.TakenOver = others

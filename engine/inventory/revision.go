@@ -1,97 +1,36 @@
 package inventory
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"reconcel/rules"
 	"reconcel/rules/source"
 )
 
-// A revision is the text of all rules at one time. An entry names the revision that has the
-// rule as it runs: a process that has not seen it can compile it again.
-
-// mostBytes limits an inventory with the texts of its revisions: a ConfigMap has at most 1 MiB.
-// Texts beyond it are left out.
-const mostBytes = 900 << 10
-
-// revisionOf returns the name of a program's revision, or "" if it has no text.
-func revisionOf(program *rules.Program) string {
-	sources := program.Sources()
-	if len(sources) == 0 {
+// revisionOf returns the name of the revision of files, or "" if there are none.
+func revisionOf(files []source.File) string {
+	if len(files) == 0 {
 		return ""
 	}
 	h := sha256.New()
-	for _, f := range sources {
+	for _, f := range files {
 		fmt.Fprintf(h, "%d %s %d ", len(f.Name), f.Name, len(f.Data))
 		h.Write(f.Data)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// packed returns the compressed text of a program.
-func packed(program *rules.Program) ([]byte, error) {
-	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(json.NewEncoder(w).Encode(program.Sources()), w.Close()); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
-
-// unpacked compiles the text of a revision.
-func unpacked(data []byte) (*rules.Program, error) {
-	r, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	var sources []source.File
-	if err := json.NewDecoder(r).Decode(&sources); err != nil {
-		return nil, err
-	}
-	return rules.Load(sources)
-}
-
-// keepRevisions removes the texts that no entry names, and adds that of the program if an
-// entry names it.
-func (c *content) keepRevisions(program *rules.Program) error {
-	named := map[string]bool{}
-	for _, entry := range c.entries {
-		named[entry.Revision] = true
-	}
-	maps.DeleteFunc(c.revisions, func(name string, _ []byte) bool { return !named[name] })
-	if name := revisionOf(program); name != "" && named[name] && c.revisions[name] == nil {
-		text, err := packed(program)
-		if err != nil {
-			return err
-		}
-		c.revisions[name] = text
-	}
-	data, err := encode(c.entries)
-	if err != nil {
-		return err
-	}
-	size := 0
-	for _, text := range data {
-		size += len(text)
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.revisions)) {
-		if size += len(c.revisions[name]); size > mostBytes {
-			size -= len(c.revisions[name])
-			delete(c.revisions, name)
+// revisions returns the revisions that entries name.
+func (c *content) revisions() (names []string) {
+	for _, key := range SortedKeys(c.entries) {
+		if name := c.entries[key].Revision; name != "" {
+			names = append(names, name)
 		}
 	}
-	return nil
+	return names
 }
 
 // Recorded is what an inventory has of the rules that ran last.
@@ -101,13 +40,13 @@ type Recorded struct {
 	// Rollouts are the rollouts that are not over, by the kind of their primaries.
 	Rollouts map[string]Rollout
 
-	approved  []string
-	revisions map[string][]byte
-	programs  map[string]*rules.Program // compiled revisions; nil: they do not compile
+	approved []string
+	texts    *Texts
+	programs map[string]*rules.Program // compiled revisions; nil: they do not compile
 }
 
-func (c *content) recorded() *Recorded {
-	return &Recorded{Entries: c.entries, Held: c.held, Rollouts: c.rollouts, approved: c.approved, revisions: c.revisions, programs: map[string]*rules.Program{}}
+func (c *content) recorded(texts *Texts) *Recorded {
+	return &Recorded{Entries: c.entries, Held: c.held, Rollouts: c.rollouts, approved: c.approved, texts: texts, programs: map[string]*rules.Program{}}
 }
 
 // Holds reports whether a change was held last.
@@ -123,8 +62,8 @@ func (r *Recorded) Approved(hash string) bool { return slices.Contains(r.approve
 func (r *Recorded) Rule(of Key) *rules.Rule {
 	entry := r.Entries[of]
 	program, compiled := r.programs[entry.Revision]
-	if text := r.revisions[entry.Revision]; text != nil && !compiled {
-		program, _ = unpacked(text)
+	if files := r.texts.files(entry.Revision); files != nil && !compiled {
+		program, _ = rules.Load(files)
 		r.programs[entry.Revision] = program
 	}
 	if program == nil {

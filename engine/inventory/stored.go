@@ -27,16 +27,15 @@ func Name(installation string) string { return installation + rules.InventorySuf
 type Stored struct {
 	Namespace, Installation string
 	Data                    map[string]string
-	Revisions               map[string]string // in base64
 	Annotations             map[string]string
+	Texts                   *Texts // if they were read
 }
 
 // Of returns the inventory in a ConfigMap, and false if it is another ConfigMap.
 func Of(configMap *unstructured.Unstructured) (Stored, bool) {
 	installation, ok := strings.CutSuffix(configMap.GetName(), rules.InventorySuffix)
 	data, _, _ := unstructured.NestedStringMap(configMap.Object, "data")
-	revisions, _, _ := unstructured.NestedStringMap(configMap.Object, "binaryData")
-	return Stored{configMap.GetNamespace(), installation, data, revisions, configMap.GetAnnotations()}, ok
+	return Stored{Namespace: configMap.GetNamespace(), Installation: installation, Data: data, Annotations: configMap.GetAnnotations()}, ok
 }
 
 // A record is what the ConfigMap has of one rule: the entry for one kind, and those for
@@ -76,6 +75,16 @@ func (s Stored) Held() (held []HeldChange, err error) {
 		}
 	}
 	return held, nil
+}
+
+// Rejected returns what is wrong with the rules files while older rules are active, or nil.
+func (s Stored) Rejected() (r *Rejected, err error) {
+	if text := s.Annotations[AnnotationRejected]; text != "" {
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			return nil, fmt.Errorf("annotation %s is damaged: %w", AnnotationRejected, err)
+		}
+	}
+	return r, nil
 }
 
 func (r *record) entries() []Entry {

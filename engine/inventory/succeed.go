@@ -53,7 +53,7 @@ func (s Stored) Running() *rules.Program {
 	if err != nil {
 		return nil
 	}
-	recorded := c.recorded()
+	recorded := c.recorded(s.Texts)
 	count := map[string]int{}
 	var active []Key
 	for _, key := range SortedKeys(c.entries) {
@@ -64,8 +64,8 @@ func (s Stored) Running() *rules.Program {
 	}
 	most := slices.MaxFunc(append(slices.Sorted(maps.Keys(count)), ""), func(a, b string) int { return cmp.Compare(count[a], count[b]) })
 	var all []*rules.Rule
-	if text := c.revisions[most]; text != nil {
-		base, err := unpacked(text)
+	if files := s.Texts.files(most); files != nil {
+		base, err := rules.Load(files)
 		if err != nil {
 			return nil
 		}
@@ -117,7 +117,7 @@ func (s Stored) Succeed(before, after *rules.Program) (out Succession, err error
 	}
 	active := maps.Clone(entries)
 	maps.DeleteFunc(active, func(_ Key, entry Entry) bool { return entry.Digest == "" })
-	out.Ran = c.recorded()
+	out.Ran = c.recorded(s.Texts)
 	out.Ran.Entries = maps.Clone(entries)
 	out.Is = inv.merge(entries, after, Check{})
 	for _, key := range SortedKeys(active) {

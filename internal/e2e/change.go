@@ -61,7 +61,7 @@ func Done(requests []devcluster.Request) (all []Change) {
 		before := actions[object]
 		switch {
 		case !r.IsWrite() || r.Code >= 300 || r.Subresource != "" || strings.Contains(r.URI, "dryRun"),
-			r.Resource == "leases", r.Resource == "events", strings.HasSuffix(r.Name, "-inventory"):
+			r.Resource == "leases", r.Resource == "events", strings.HasSuffix(r.Name, "-inventory"), strings.HasSuffix(r.Name, "-revisions"):
 		case r.Verb == "delete":
 			actions[object] = "deleted"
 		case r.Code == 201 && (before == "deleted" || before == "replaced"): // kwok may delete the next Pod of a name, too.

@@ -15,6 +15,7 @@ import (
 	"reconcel/engine"
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
+	"reconcel/rules"
 )
 
 // An Entry is a line of a recording: exactly one of its fields besides the time.
@@ -110,9 +111,9 @@ func (c *Call) comparedOptions() string {
 	return strings.Replace(string(c.Options), `,"fieldValidation":"`+metav1.FieldValidationIgnore+`"`, "", 1)
 }
 
-// isInventory reports whether the call is about the inventory of an installation.
+// isInventory reports whether the call is about the inventory of an installation, or the text of its rules.
 func (c *Call) isInventory() bool {
-	return c.Resource == "/v1/configmaps" && strings.HasSuffix(c.Name, inventory.Name(""))
+	return c.Resource == "/v1/configmaps" && (strings.HasSuffix(c.Name, inventory.Name("")) || strings.Contains(c.Name, rules.RevisionsSuffix))
 }
 
 const secrets = "/v1/secrets"

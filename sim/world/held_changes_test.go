@@ -102,7 +102,7 @@ func TestHeldWithoutText(t *testing.T) {
 	put(t, w, "../../examples/foo/foo.yaml")
 	settle(t, w)
 	inventories := w.Cluster().Client("someone").Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace("kube-system")
-	if _, err := inventories.Patch(t.Context(), "reconcel-inventory", types.MergePatchType, []byte(`{"binaryData":null}`), metav1.PatchOptions{}); err != nil {
+	if _, err := inventories.Patch(t.Context(), "reconcel-revisions", types.MergePatchType, []byte(`{"binaryData":null}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	changing := strings.NewReplacer("range(20)", "range(2)", "revision: one", "revision: two", "availableReplicas: 1", "availableReplicas: 2").Replace(before)

@@ -63,10 +63,11 @@ type controller struct {
 // Controller is the client name of the controller.
 const Controller = "reconcel"
 
-// This ConfigMap is the inventory of the controller.
+// These ConfigMaps are the inventory of the controller, and the text of its rules.
 const (
 	systemNamespace = "kube-system"
 	inventory       = Controller + "-inventory"
+	texts           = Controller + "-revisions"
 )
 
 // New returns an empty cluster in which a controller has just started.
@@ -207,5 +208,5 @@ func (w *World) Changes() []sim.Change {
 }
 
 func isInventory(gk schema.GroupKind, namespace, name string) bool {
-	return gk == schema.GroupKind{Kind: "ConfigMap"} && namespace == systemNamespace && name == inventory
+	return gk == schema.GroupKind{Kind: "ConfigMap"} && namespace == systemNamespace && (name == inventory || name == texts)
 }

@@ -46,7 +46,7 @@ func (f *fleet) happened(n int, before, after *rules.Program) (all effects) {
 			u = c.Old
 		}
 		key := u.GetKind() + "/" + strings.TrimPrefix(u.GetNamespace()+"/"+u.GetName(), "/")
-		if strings.HasSuffix(key, "-inventory") {
+		if strings.HasSuffix(key, "-inventory") || strings.HasSuffix(key, "-revisions") {
 			continue
 		}
 		if _, known := first[key]; !known {

@@ -185,7 +185,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestRunningRules finds the running rules: by their text in the inventory, or else by their
+// TestRunningRules finds the running rules: by their text, or else by their
 // digests.
 func TestRunningRules(t *testing.T) {
 	text := readText(t, examples+"/webapp/rules.yaml")
@@ -203,7 +203,7 @@ func TestRunningRules(t *testing.T) {
 	}
 	check("the rules that run", 1)
 	configMaps := f.Cluster().Client("user").Resource(runtimeschema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace("kube-system")
-	if _, err := configMaps.Patch(t.Context(), "reconcel-inventory", types.MergePatchType, []byte(`{"binaryData":null}`), metav1.PatchOptions{}); err != nil {
+	if err := configMaps.Delete(t.Context(), "reconcel-revisions", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	check("the live state, and the digests of the running rules", 0)

@@ -42,6 +42,9 @@ func (c *comparison) findRunning(ctx context.Context) (r running, err error) {
 		}
 		return r, nil
 	}
+	if err := r.stored.ReadTexts(ctx, c.Cluster.Client); err != nil {
+		c.note("the text of the running rules cannot be read: %v", err)
+	}
 	r.program, r.from = r.stored.Running(), "the rules that run"
 	switch {
 	case r.program != nil:

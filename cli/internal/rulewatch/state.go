@@ -4,10 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"reconcel/engine/inventory"
 	"reconcel/rules/source"
 )
 
@@ -17,6 +19,8 @@ type State struct {
 	Hash     string    `json:"hash"`  // of the active files
 	Since    time.Time `json:"since"` // when they were first active
 	Rejected *Rejected `json:"rejected,omitempty"`
+	// InvalidForCluster are the errors of active rules that are not valid for the schemas of the cluster.
+	InvalidForCluster []string `json:"invalidForCluster,omitempty"`
 }
 
 // Rejected are rules files that are not active, with all errors.
@@ -24,6 +28,32 @@ type Rejected struct {
 	Hash   string    `json:"hash"`
 	Since  time.Time `json:"since"`
 	Errors []string  `json:"errors"`
+}
+
+// An installation records so many errors, and so many bytes of each: annotations have a limit.
+const (
+	mostRecorded = 10
+	mostOfError  = 1000
+)
+
+// Record returns what an installation records of rejected files, or else of active ones that are not valid for
+// the cluster, or nil.
+func (s *State) Record() *inventory.Rejected {
+	r := &inventory.Rejected{Hash: s.Hash, Since: time.Now(), Active: true}
+	all := s.InvalidForCluster
+	switch {
+	case s.Rejected != nil:
+		all = s.Rejected.Errors
+		r = &inventory.Rejected{Hash: s.Rejected.Hash, Since: s.Rejected.Since}
+	case len(all) == 0:
+		return nil
+	}
+	r.Since = r.Since.UTC().Truncate(time.Second)
+	for _, text := range all[:min(len(all), mostRecorded)] {
+		r.Errors = append(r.Errors, strings.ToValidUTF8(text[:min(len(text), mostOfError)], ""))
+	}
+	r.More = len(all) - len(r.Errors)
+	return r
 }
 
 func (s *State) activated(hash digest) *State {
@@ -35,11 +65,22 @@ func (s *State) activated(hash digest) *State {
 }
 
 func (s *State) rejected(hash digest, err error) *State {
-	now := &State{Hash: s.Hash, Since: s.Since, Rejected: &Rejected{Hash: hash.String(), Since: time.Now()}}
-	for _, e := range split(err) {
-		now.Rejected.Errors = append(now.Rejected.Errors, e.Error())
+	now := *s
+	now.Rejected = &Rejected{hash.String(), time.Now(), texts(split(err))}
+	return &now
+}
+
+func (s *State) invalidForCluster(all []error) *State {
+	now := *s
+	now.InvalidForCluster = texts(all)
+	return &now
+}
+
+func texts(all []error) (texts []string) {
+	for _, e := range all {
+		texts = append(texts, e.Error())
 	}
-	return now
+	return texts
 }
 
 // A digest identifies a set of files.

@@ -35,6 +35,7 @@ type Validator struct {
 	by       discover.Schemas // the schemas of the last judgement of the active rules
 	retry    time.Time        // when to judge again without a change; zero: never
 	reported string           // errors about the active rules that were reported last
+	invalid  []error          // the same, one by one
 	warned   []string         // warnings of the last judgement
 
 	stop       func() // ends the review of permissions
@@ -64,10 +65,13 @@ func (v *Validator) Check(ctx context.Context, l *rules.Loaded) error {
 	return v.checked.Err()
 }
 
+// postpone forgets the last Check: rules that it has not judged become active, and are judged later.
+func (v *Validator) postpone() { v.checked = result{Judgement: cluster.Judgement{Partial: true}} }
+
 // activated records that the rules of the last Check are active, and reviews the
 // permissions that they need.
 func (v *Validator) activated(ctx context.Context) {
-	v.reported = ""
+	v.reported, v.invalid = "", nil
 	v.note(v.checked)
 	v.Metrics.valid.Set(1)
 	v.review(ctx, v.checked.needed)
@@ -112,7 +116,7 @@ func (v *Validator) recheck(ctx context.Context, l *rules.Loaded) {
 	case len(r.Errors) > 0:
 		v.Metrics.valid.Set(0)
 		if text := r.Errors.Error(); text != v.reported {
-			v.reported = text
+			v.reported, v.invalid = text, r.Errors.Unwrap()
 			v.report(r.Errors.Unwrap())
 		}
 	case r.complete():
@@ -120,7 +124,7 @@ func (v *Validator) recheck(ctx context.Context, l *rules.Loaded) {
 		if v.reported != "" {
 			v.Log.Info("rules valid for the cluster again")
 		}
-		v.reported = ""
+		v.reported, v.invalid = "", nil
 	}
 }
 

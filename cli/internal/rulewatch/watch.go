@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,8 +43,12 @@ type Options struct {
 	Schemas   <-chan discover.Schemas
 	Reload    func(context.Context, *rules.Program) error
 	Reject    func(note string) // records that rules are rejected
-	Log       *slog.Logger
-	Metrics   *Metrics
+	Publish   func(*State)      // is told each new state
+	// Last returns the files that were active last, in this or another process; none if there are none. It is
+	// nil if a process must not start with them.
+	Last    func(context.Context) ([]source.File, error)
+	Log     *slog.Logger
+	Metrics *Metrics
 }
 
 // A Watch reads rules files repeatedly, and reloads the engine when they are valid.
@@ -56,6 +61,7 @@ type Watch struct {
 
 	active    *rules.Loaded
 	hash      digest // of the active rules
+	invalid   error  // of the first rules, without a cluster
 	pending   *pending
 	lastRead  digest
 	since     time.Time        // when lastRead was first read
@@ -70,10 +76,13 @@ type pending struct {
 	retry  time.Time
 }
 
-// New returns a Watch for an engine with these active rules.
-func New(options Options, active *rules.Loaded) *Watch {
-	w := &Watch{Options: options}
-	w.activated(active, digestOf(active.Sources, nil))
+// New returns a Watch for an engine that starts with these rules, if Approve approves them.
+func New(options Options, first *rules.Loaded) *Watch {
+	w := &Watch{Options: options, active: first, hash: digestOf(first.Sources, nil)}
+	w.state.Store(&State{})
+	if w.invalid = judge.Of(first, nil, w.Policy).Err(); w.invalid == nil {
+		w.activated(first, w.hash)
+	}
 	return w
 }
 
@@ -127,6 +136,9 @@ func (w *Watch) run(ctx context.Context) {
 		next.Reset(wait)
 		if w.published != nil && w.Validator.outdated(w.active, w.published) {
 			w.Validator.recheck(ctx, w.active)
+			if now := w.State().invalidForCluster(w.Validator.invalid); !slices.Equal(now.InvalidForCluster, w.State().InvalidForCluster) {
+				w.publish(now)
+			}
 		}
 	}
 }
@@ -209,7 +221,7 @@ func (w *Watch) postpone(p pending, err error) bool {
 	w.pending = &p
 	w.Metrics.rejected()
 	if news {
-		w.state.Store(w.State().rejected(p.hash, err))
+		w.publish(w.State().rejected(p.hash, err))
 	}
 	return news
 }
@@ -218,7 +230,14 @@ func (w *Watch) postpone(p pending, err error) bool {
 func (w *Watch) activated(active *rules.Loaded, hash digest) {
 	w.active, w.hash, w.pending = active, hash, nil
 	w.Metrics.activated(hash)
-	w.state.Store(w.State().activated(hash))
+	w.publish(w.State().activated(hash))
+}
+
+func (w *Watch) publish(s *State) {
+	w.state.Store(s)
+	if w.Publish != nil {
+		w.Publish(s)
+	}
 }
 
 // load loads valid rules. It recovers from a panic, so that the active rules keep

@@ -14,10 +14,12 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/cli/internal/cluster"
+	"reconcel/cli/internal/output"
 	"reconcel/engine/inventory"
 	"reconcel/rules"
 )
@@ -65,6 +67,7 @@ func Read(ctx context.Context, live *cluster.Cluster, q Query) (*Reader, error) 
 	case len(installations) == 0:
 		return nil, errors.New(nowhereInstalled + "; or give the rules with -f")
 	}
+	r.readRejected(installations)
 	if err := r.findKinds(ctx, installations); err != nil {
 		return nil, err
 	}
@@ -74,6 +77,23 @@ func Read(ctx context.Context, live *cluster.Cluster, q Query) (*Reader, error) 
 	r.readHeld(installations)
 	r.readLeaders(ctx, installations)
 	return r, nil
+}
+
+// readRejected reports the rules files that are not active.
+func (r *Reader) readRejected(installations []inventory.Stored) {
+	for _, i := range installations {
+		rejected, err := i.Rejected()
+		switch {
+		case err != nil:
+			r.problem(inventoryUnreadable, nil, "inventory ConfigMap/%s/%s: %s", i.Namespace, inventory.Name(i.Installation), err)
+		case rejected != nil:
+			kind := rulesRejected
+			if rejected.Active {
+				kind = rulesInvalidForCluster
+			}
+			r.problem(kind, nil, "%s/%s, for %s: %s", i.Namespace, i.Installation, output.Age(&metav1.Time{Time: rejected.Since}, r.now), rejected)
+		}
+	}
 }
 
 // readHeld reports the changes of rules that wait for an approval.

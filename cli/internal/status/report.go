@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"reconcel/cli/internal/output"
@@ -44,6 +45,9 @@ const (
 	notInstalled        problemType = "NotInstalled"
 	pauseIgnored        problemType = "PauseIgnored"
 	changeHeld          problemType = "ChangeHeld"
+	rulesRejected       problemType = "RulesRejected"
+
+	rulesInvalidForCluster problemType = "RulesInvalidForCluster"
 )
 
 // newReport returns an empty report. Its lists are not nil, so that JSON has []
@@ -52,8 +56,24 @@ func newReport() Report {
 	return Report{[]Resource{}, Summary{States: map[State]int{}}, []Leader{}, []Problem{}}
 }
 
-// IsStalled reports whether a resource is stalled.
-func (r *Report) IsStalled() bool { return r.Summary.States[stalled] > 0 }
+// IsStalled reports whether a resource is stalled, or the rules are invalid: then what is changed in them has no
+// effect.
+func (r *Report) IsStalled() bool {
+	return r.Summary.States[stalled] > 0 || slices.ContainsFunc(r.Problems, isRejection)
+}
+
+func isRejection(p Problem) bool { return p.Type == rulesRejected || p.Type == rulesInvalidForCluster }
+
+// Header returns what comes before the resources: what is wrong with the rules.
+func (r *Report) Header() string {
+	var b strings.Builder
+	for _, p := range r.Problems {
+		if isRejection(p) {
+			b.WriteString(output.Printable(p.Message) + "\n")
+		}
+	}
+	return b.String()
+}
 
 func (r *Report) problem(of problemType, k *kind, format string, args ...any) {
 	p := Problem{Type: of, Message: fmt.Sprintf(format, args...)}
@@ -67,7 +87,7 @@ func (r *Report) problem(of problemType, k *kind, format string, args ...any) {
 func (r *Report) Footer() string {
 	var b strings.Builder
 	for _, p := range r.Problems {
-		if p.Type != noLeader { // The line about the leader says so.
+		if p.Type != noLeader && !isRejection(p) { // The line about the leader, or the header, says so.
 			b.WriteString(output.Printable(p.Message) + "\n")
 		}
 	}

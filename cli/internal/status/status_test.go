@@ -325,3 +325,26 @@ func TestHeldChangesAreProblems(t *testing.T) {
 		t.Error(r.Footer())
 	}
 }
+
+// TestRejectedRulesComeFirst expects rejected files before everything else, and an exit code that says so.
+func TestRejectedRulesComeFirst(t *testing.T) {
+	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	r := &Reader{Report: newReport(), now: now}
+	r.readRejected([]inventory.Stored{{Namespace: "ns", Installation: "a"}})
+	if r.IsStalled() || r.Header() != "" {
+		t.Errorf("without a rejection: %q", r.Header())
+	}
+	r.readRejected([]inventory.Stored{
+		{Namespace: "ns", Installation: "b", Annotations: map[string]string{
+			inventory.AnnotationRejected: `{"hash":"72b64afd9a","since":"2030-01-02T03:00:05Z","errors":["rules.yaml:4:3: one","rules.yaml:9:3: two"],"more":3}`,
+		}},
+	})
+	r.readRejected([]inventory.Stored{{Namespace: "ns", Installation: "c", Annotations: map[string]string{
+		inventory.AnnotationRejected: `{"hash":"1","since":"2030-01-02T03:00:05Z","active":true,"errors":["rules.yaml:5:3: three"]}`,
+	}}})
+	const want = "ns/b, for 4m: rules files rejected, the last valid rules are active: rules.yaml:4:3: one; rules.yaml:9:3: two; and 3 more\n" +
+		"ns/c, for 4m: active rules are not valid for the schemas of the cluster: rules.yaml:5:3: three\n"
+	if !r.IsStalled() || r.Header() != want || strings.Contains(r.Footer(), "rules.yaml") {
+		t.Errorf("got %q, %v", r.Header(), r.Problems)
+	}
+}

@@ -1,0 +1,191 @@
+package inventory
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/fake"
+
+	"reconcel/rules"
+	"reconcel/rules/source"
+)
+
+const samePlace = "host:/rules.yaml"
+
+// textsIn returns the ConfigMaps of texts in a cluster.
+func textsIn(t *testing.T, client dynamic.Interface) (all []unstructured.Unstructured) {
+	t.Helper()
+	for _, name := range TextNames("reconcel") {
+		if u, err := client.Resource(Resource).Namespace("default").Get(t.Context(), name, metav1.GetOptions{}); err == nil {
+			all = append(all, *u)
+		}
+	}
+	return all
+}
+
+// noise returns a comment that cannot be compressed well.
+func noise(size int, seed uint64) string {
+	r := rand.New(rand.NewPCG(seed, seed))
+	random := make([]byte, size*3/4)
+	for i := range random {
+		random[i] = byte(r.Uint32())
+	}
+	return "# " + base64.StdEncoding.EncodeToString(random) + "\n"
+}
+
+// programsOf compiles files with one rule each and a comment.
+func programsOf(t *testing.T, comments ...string) *rules.Program {
+	t.Helper()
+	var files []source.File
+	for i, comment := range comments {
+		text := fmt.Sprintf("%sapiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- {name: r%d, for: {apiVersion: g/v1, kind: Widget}}\n", comment, i)
+		files = append(files, source.File{Name: fmt.Sprintf("%d.yaml", i), Data: []byte(text)})
+	}
+	program, err := rules.Load(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// TestLastFiles keeps the files that became active last, however large, for processes of the same source.
+func TestLastFiles(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		comments []string
+		pieces   int
+		kept     bool
+	}{
+		{"small", []string{"# one\n", "# two, with \ttabs, ünicode and <angles>\n"}, 1, true},
+		{"large", []string{noise(900<<10, 1), noise(700<<10, 2)}, 3, true},
+		{"too large", []string{noise(1000<<10, 3), noise(1000<<10, 4), noise(1000<<10, 5)}, 1, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			client := fake.NewSimpleDynamicClient(runtime.NewScheme())
+			program := programsOf(t, test.comments...)
+			extend(t, inventoryFrom(client, samePlace), programsOf(t, "# before\n"))
+			extend(t, inventoryFrom(client, samePlace), program)
+			found := textsIn(t, client)
+			if len(found) != test.pieces {
+				t.Errorf("there are %d ConfigMaps, want %d", len(found), test.pieces)
+			}
+			for _, u := range found {
+				if size := len(u.GetName()) + sizeOf(&u); size > 1<<20 {
+					t.Errorf("%s has %d bytes", u.GetName(), size)
+				}
+			}
+			files, err := inventoryFrom(client, samePlace).LastFiles(t.Context())
+			if err != nil || (revisionOf(files) == revisionOf(program.Sources())) != test.kept {
+				t.Errorf("got %d files, %v", len(files), err)
+			}
+			if files, err := inventoryFrom(client, "host:/other.yaml").LastFiles(t.Context()); err != nil || files != nil {
+				t.Errorf("another source gets %d files, %v", len(files), err)
+			}
+			writes := len(client.Actions())
+			extend(t, inventoryFrom(client, samePlace), program)
+			for _, action := range client.Actions()[writes:] {
+				if action.GetVerb() != "get" {
+					t.Errorf("the next process sends %s", action.GetVerb())
+				}
+			}
+		})
+	}
+}
+
+func sizeOf(u *unstructured.Unstructured) (size int) {
+	for _, text := range dataOf(u) {
+		size += base64.StdEncoding.DecodedLen(len(text))
+	}
+	return size
+}
+
+// TestTextsThatOthersChange expects a process to take no text but what was written, and to write it again.
+func TestTextsThatOthersChange(t *testing.T) {
+	other := base64.StdEncoding.EncodeToString([]byte("other"))
+	for name, patch := range map[string]string{
+		"another text":     `{"binaryData":{"HASH":"` + other + `"}}`,
+		"another hash":     `{"data":{"hash":"0123"},"binaryData":{"HASH":null,"0123":"` + other + `"}}`,
+		"no text":          `{"binaryData":null}`,
+		"no pieces":        `{"data":{"pieces":"-1"}}`,
+		"without anything": `{"data":null,"binaryData":null}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := fake.NewSimpleDynamicClient(runtime.NewScheme())
+			program := programsOf(t, "")
+			running := inventoryFrom(client, samePlace)
+			extend(t, running, program)
+			hash, _ := head(&textsIn(t, client)[0])
+			configMaps := client.Resource(Resource).Namespace("default")
+			if _, err := configMaps.Patch(t.Context(), "reconcel-revisions", types.MergePatchType, []byte(strings.ReplaceAll(patch, "HASH", hash)), metav1.PatchOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if files, err := inventoryFrom(client, samePlace).LastFiles(t.Context()); !errors.Is(err, ErrDamaged) || files != nil {
+				t.Errorf("got %d files, %v", len(files), err)
+			}
+			for _, want := range []bool{true, false} {
+				if restored, err := running.RestoreTexts(t.Context()); err != nil || restored != want {
+					t.Errorf("restored %v, %v", restored, err)
+				}
+			}
+			if files, err := inventoryFrom(client, samePlace).LastFiles(t.Context()); err != nil || revisionOf(files) != revisionOf(program.Sources()) {
+				t.Errorf("after it was restored: %d files, %v", len(files), err)
+			}
+		})
+	}
+}
+
+// TestTextsAreReplacedAtOnce ends a process at each write while it replaces texts in pieces: the next one reads
+// the old ones or the new ones.
+func TestTextsAreReplacedAtOnce(t *testing.T) {
+	before, after := programsOf(t, noise(800<<10, 1)), programsOf(t, noise(900<<10, 2), noise(500<<10, 3))
+	for most := range 6 {
+		client := fake.NewSimpleDynamicClient(runtime.NewScheme())
+		extend(t, inventoryFrom(client, samePlace), before)
+		inv := inventoryFrom(client, samePlace)
+		inv.texts.client = &dying{ResourceInterface: inv.texts.client, writes: most}
+		err := inv.Extend(t.Context(), after, Check{})
+		want := before
+		if err == nil {
+			want = after
+		}
+		if (err == nil) != (most > 3) { // Both versions have four pieces.
+			t.Errorf("after %d writes: %v", most, err)
+		}
+		files, err := inventoryFrom(client, samePlace).LastFiles(t.Context())
+		if err != nil || revisionOf(files) != revisionOf(want.Sources()) {
+			t.Errorf("after %d writes: %d files, %v", most, len(files), err)
+		}
+	}
+}
+
+// dying is a client that sends only some writes.
+type dying struct {
+	dynamic.ResourceInterface
+	writes int
+}
+
+var errDead = errors.New("the process is dead")
+
+func (d *dying) Create(ctx context.Context, u *unstructured.Unstructured, o metav1.CreateOptions, sub ...string) (*unstructured.Unstructured, error) {
+	if d.writes--; d.writes < 0 {
+		return nil, errDead
+	}
+	return d.ResourceInterface.Create(ctx, u, o, sub...)
+}
+
+func (d *dying) Update(ctx context.Context, u *unstructured.Unstructured, o metav1.UpdateOptions, sub ...string) (*unstructured.Unstructured, error) {
+	if d.writes--; d.writes < 0 {
+		return nil, errDead
+	}
+	return d.ResourceInterface.Update(ctx, u, o, sub...)
+}
