@@ -53,7 +53,7 @@ spec:
             type: object
             properties:
               size: {type: integer}
-              conditions: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [type], items: {type: object, properties: {type: {type: string}}}}
+              conditions: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [type], items: {type: object, required: [type], properties: {type: {type: string}}}}
 `
 
 const widget = "for: {apiVersion: example.com/v1, kind: Widget}"

@@ -32,13 +32,12 @@ func (a *app) inLog(s *runFlags, err error) error {
 		return err
 	}
 	log := newLog(a.stderr, s)
-	all := []error{errors.Unwrap(err)}
-	message := "run failed"
-	if report, ok := errors.AsType[source.Errors](err); ok {
-		all, message = report.Unwrap(), "rules invalid"
+	report, ofRules := errors.AsType[source.Errors](err)
+	if !ofRules {
+		log.Error("run failed", "error", errors.Unwrap(err))
 	}
-	for _, e := range all {
-		log.Error(message, "error", e)
+	for _, e := range report.Unwrap() {
+		log.Error("rules invalid", "error", e)
 	}
 	return exit.Silent(code)
 }

@@ -18,7 +18,7 @@ func (c *compiler) expression(src *source.Expr, want expr.Type, where string) *e
 
 func (c *compiler) compileIn(scope *expr.Scope, src *source.Expr, want expr.Type, where string) *expr.Program {
 	if checked := c.check(scope, src, want, where); checked != nil {
-		return c.program(checked, src, where)
+		return c.program(checked, where)
 	}
 	return nil
 }
@@ -42,7 +42,7 @@ func (c *compiler) check(scope *expr.Scope, src *source.Expr, want expr.Type, wh
 		if i.Undeclared != "" {
 			i.Hint = cmp.Or(i.Hint, c.suggest(i.Undeclared, scope))
 		}
-		i.Hint = cmp.Or(c.hintElsewhere(i.Undeclared), hintHabit(i, src, where))
+		i.Hint = cmp.Or(c.hintElsewhere(i.Undeclared), hintHabit(i, src))
 		text := meantAsText(i, src, where)
 		c.complain(i.Pos, "%s: %s", where, i.Message).Hint = cmp.Or(i.Hint, text)
 		if text != "" {
@@ -76,7 +76,7 @@ func (c *compiler) lacksDefinitions() bool {
 }
 
 // program compiles an expression that was checked.
-func (c *compiler) program(checked *expr.Checked, src *source.Expr, where string) *expr.Program {
+func (c *compiler) program(checked *expr.Checked, where string) *expr.Program {
 	p, err := checked.Program(c.shapes)
 	if err != nil {
 		c.complain(err.Pos, "%s: %s", where, err.Message)

@@ -12,7 +12,7 @@ import (
 var shellVariable = regexp.MustCompile(`^[A-Z][A-Z0-9_]+$`)
 
 // hintHabit returns how CEL expresses a construct of another language, or "".
-func hintHabit(i expr.Issue, src *source.Expr, where string) string {
+func hintHabit(i expr.Issue, src *source.Expr) string {
 	function, isCall := strings.CutPrefix(i.Message, "undeclared function '")
 	if isCall {
 		i.Undeclared = strings.TrimSuffix(function, "'")

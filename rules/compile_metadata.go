@@ -22,7 +22,7 @@ func (c *compiler) computedMetadata(b *builder, ch *Child, n *source.Node) {
 	if checked == nil {
 		return
 	}
-	prog := c.program(checked, src, "metadata")
+	prog := c.program(checked, "metadata")
 	if prog == nil {
 		return
 	}
@@ -76,7 +76,7 @@ func (c *compiler) entry(ch *Child, checked *expr.Checked, src *source.Expr, key
 	t := &text{where: where, pos: src.Pos}
 	switch v := entry.Literal().(type) {
 	case nil:
-		t.parts = []textPart{{prog: c.program(entry, src, where)}}
+		t.parts = []textPart{{prog: c.program(entry, where)}}
 	case string:
 		literal := &source.Node{Kind: source.Text, Value: v, Pos: src.Pos}
 		c.checkLiteralNames(ch, &source.Node{Kind: source.Map, Fields: []source.Field{{Key: source.String{Value: key}, Value: literal}}})

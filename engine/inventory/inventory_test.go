@@ -35,8 +35,8 @@ func programOf(t *testing.T, more string, kinds ...string) *rules.Program {
 }
 
 // inventoryFrom returns the inventory of a process whose rules come from a source.
-func inventoryFrom(client dynamic.Interface, source string, confirmed ...string) *Inventory {
-	return New(client, Options{Namespace: "default", Installation: "reconcel", Source: source, ConfirmRemoval: confirmed})
+func inventoryFrom(client dynamic.Interface, source string) *Inventory {
+	return New(client, Options{Namespace: "default", Installation: "reconcel", Source: source})
 }
 
 // extend compares the inventory with rules and extends it for them.

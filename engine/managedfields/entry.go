@@ -1,7 +1,7 @@
 package managedfields
 
 import (
-	"crypto/sha256"
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"slices"
@@ -11,50 +11,6 @@ import (
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
-
-// The field managers of reconcel.
-const (
-	// Manager writes children, and status where it is a subresource.
-	Manager = "reconcel"
-	// StatusManager writes the status of a kind without the subresource. Such an
-	// object may also be a child of another rule, and an apply removes the fields that
-	// the same manager set before and no longer applies.
-	StatusManager = "reconcel/status"
-)
-
-// PatchManager returns the manager of a rule's patches of its primary. Each rule has
-// its own, because an apply removes the fields that the same manager set before and no
-// longer applies.
-func PatchManager(rule string) string {
-	manager := Manager + "/" + rule
-	if manager == StatusManager {
-		return manager + "/patch" // A rule may have the name status.
-	}
-	return manager
-}
-
-// RuleOfPatch returns the rule whose patches of primaries a manager writes.
-func RuleOfPatch(manager string) (rule string, patches bool) {
-	if manager == StatusManager || IsAnnotationManager(manager) {
-		return "", false
-	}
-	rule, patches = strings.CutPrefix(manager, Manager+"/")
-	return strings.TrimSuffix(rule, "/patch"), patches
-}
-
-// annotationManager begins the managers of AnnotationManager. No rule has a dot in its name.
-const annotationManager = StatusManager + "."
-
-// AnnotationManager returns the manager of the annotation in which an installation reports
-// the status of a primary. Each installation has its own, because one whose rules do not ask
-// for the annotation must not remove that of another one.
-func AnnotationManager(installation string) string {
-	sum := sha256.Sum256([]byte(installation))
-	return annotationManager + hex.EncodeToString(sum[:4])
-}
-
-// IsAnnotationManager reports whether a manager is that of an installation's annotation.
-func IsAnnotationManager(manager string) bool { return strings.HasPrefix(manager, annotationManager) }
 
 // An Entry is the interned fieldsV1 of one manager. The zero Entry means that
 // the manager owns nothing.
@@ -321,4 +277,77 @@ const beforeFirstApply = "before-first-apply"
 
 func orphanedIndex(object map[string]any) int {
 	return slices.IndexFunc(entriesOf(object), func(e any) bool { return parseManager(e).name == beforeFirstApply })
+}
+
+// An ownerUID is the UID in the key of an owner reference, which differs between objects
+// whose fields are otherwise the same. An Entry keeps it apart from the other text, so that
+// such objects share that text. The zero value means that nothing was taken out.
+type ownerUID [16]byte
+
+// beforeUID precedes the UID in the text of a fieldsV1.
+const beforeUID = `"k:{\"uid\":\"`
+
+// uidLength is that of a UID as Kubernetes writes it, such as
+// 6b3f8f5e-0c1d-4b7e-9a55-2f0c8d1e7a90.
+const uidLength = 36
+
+// takeUID returns the fieldsV1 without the UID of its first owner reference, and the UID.
+// It appends the text to buf if it takes out a UID.
+func takeUID(buf, fieldsV1 []byte) ([]byte, ownerUID) {
+	at := bytes.Index(fieldsV1, []byte(beforeUID)) + len(beforeUID)
+	if at < len(beforeUID) || len(fieldsV1) < at+uidLength {
+		return fieldsV1, ownerUID{}
+	}
+	uid, ok := parseUID(fieldsV1[at : at+uidLength])
+	if !ok {
+		return fieldsV1, ownerUID{}
+	}
+	return append(append(buf, fieldsV1[:at]...), fieldsV1[at+uidLength:]...), uid
+}
+
+// putUID returns the fieldsV1 from which takeUID took a UID.
+func putUID(rest string, uid ownerUID) string {
+	if uid == (ownerUID{}) {
+		return rest
+	}
+	at := strings.Index(rest, beforeUID) + len(beforeUID)
+	return rest[:at] + uid.text() + rest[at:]
+}
+
+// parseUID reads a UID that text writes in the same way.
+func parseUID(text []byte) (uid ownerUID, ok bool) {
+	for at, i := 0, 0; i < len(uid); i++ {
+		if at == 8 || at == 13 || at == 18 || at == 23 {
+			if text[at] != '-' {
+				return ownerUID{}, false
+			}
+			at++
+		}
+		high, low := digit(text[at]), digit(text[at+1])
+		if high > 15 || low > 15 {
+			return ownerUID{}, false
+		}
+		uid[i] = high<<4 | low
+		at += 2
+	}
+	return uid, uid != ownerUID{}
+}
+
+// digit returns the value of a hexadecimal digit in lower case, or more than 15.
+func digit(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
+	}
+	return 16
+}
+
+func (uid ownerUID) text() string {
+	b := hex.AppendEncode(make([]byte, 0, uidLength), uid[:4])
+	for _, part := range [...][]byte{uid[4:6], uid[6:8], uid[8:10], uid[10:]} {
+		b = hex.AppendEncode(append(b, '-'), part)
+	}
+	return string(b)
 }
