@@ -58,6 +58,9 @@ func (ws *Watcher) awaitKind(ctx context.Context, w *Watch) (discover.Kind, bool
 			w.problem.Store(nil) // The kind is known now, and not listed yet.
 			return k, true
 		}
+		if ctx.Err() != nil {
+			return discover.Kind{}, false // The error says only that.
+		}
 		ws.notServed(w, err)
 		if !ws.Waiter.Wait(ctx, mark, err) {
 			return discover.Kind{}, false

@@ -171,9 +171,13 @@ func (in *inliner) inline(call ast.Expr) {
 		in.at[id] = def.body.at[old]
 	})
 	var places []ast.Expr
+	untyped := map[int64]bool{} // what is in dyn(), by its ID
 	ast.PostOrderVisit(root, ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() == ast.IdentKind {
+		switch {
+		case e.Kind() == ast.IdentKind:
 			places = append(places, e)
+		case isDyn(e):
+			untyped[e.AsCall().Args()[0].ID()] = true
 		}
 	}))
 	for i, p := range def.Params {
@@ -192,7 +196,7 @@ func (in *inliner) inline(call ast.Expr) {
 				sizeOfArg = nodeCount(arg)
 			}
 			in.put(place, value)
-			if p.Type == "dyn" { // Otherwise the text of the function would be checked with the type of the argument.
+			if p.Type == "dyn" && !isDyn(value) && !untyped[place.ID()] { // Otherwise the text of the function would be checked with the type of the argument.
 				in.next++
 				Wrap(in.ast, place, "dyn", in.next)
 				in.sameAs(place.ID(), in.next)
@@ -271,18 +275,24 @@ func depthOf(e ast.Expr) int {
 	for _, part := range parts(e) {
 		deepest = max(deepest, depthOf(part))
 	}
-	if isDyn(e) {
+	if isFree(e) {
 		return deepest
 	}
 	return deepest + 1
 }
 
-// isDyn reports whether a node is dyn(x), which costs nothing: each argument of that type is in one.
-func isDyn(e ast.Expr) bool { return e.Kind() == ast.CallKind && e.AsCall().FunctionName() == "dyn" }
+// isDyn reports whether a node is dyn(x).
+func isDyn(e ast.Expr) bool {
+	return e.Kind() == ast.CallKind && e.AsCall().FunctionName() == "dyn" && len(e.AsCall().Args()) == 1 && !e.AsCall().IsMemberFunction()
+}
+
+// isFree reports whether a node counts toward no limit: each argument of type dyn is in a dyn(), which costs nothing.
+// One in another one counts, so that nobody nests them without a limit.
+func isFree(e ast.Expr) bool { return isDyn(e) && !isDyn(e.AsCall().Args()[0]) }
 
 func nodeCount(e ast.Expr) (n int) {
 	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
-		if !isDyn(e) {
+		if !isFree(e) {
 			n++
 		}
 	}))
