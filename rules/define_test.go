@@ -264,7 +264,7 @@ func TestAttacksByDefinitions(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got string
-			cpu, memory := measure(func() {
+			cpu, memory := measure(10*mostCPU, func() {
 				p, err := defining(c.define, c.rule)
 				if err != nil {
 					got = err.Error()
