@@ -141,7 +141,7 @@ func TestAdmissionStripsMarks(t *testing.T) {
 			w.saysOf(widgets, "Stalled", "Rejected", cause)
 			w.Eventually("an Event", func() error {
 				if !w.HasNote("Widget", "one", cause) {
-					return errors.New("there is none")
+					return errors.New("the ConfigMap does not exist")
 				}
 				return nil
 			})

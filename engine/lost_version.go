@@ -81,18 +81,12 @@ func (s movingSender) move(ctx context.Context, p watch.Patch, version string, r
 	}
 	// The API server takes managedFields also in a patch of the status, to which reconcel has a
 	// permission where it does not patch the object itself.
-	_, err = of.Patch(ctx, p.Name, types.JSONPatchType, body, metav1.PatchOptions{FieldManager: p.Manager}, subresources(p.Subresource)...)
+	p.Type, p.Body, p.Force = types.JSONPatchType, body, false
+	_, err = s.Sender.Send(ctx, nil, p)
 	if apierrors.IsInvalid(err) || answer.IsAbsent(err) { // A test of the patch failed: another writer changed the object.
 		return apierrors.NewConflict(p.Kind.GVR.GroupResource(), p.Name, err)
 	}
 	return err
-}
-
-func subresources(name string) []string {
-	if name == "" {
-		return nil
-	}
-	return []string{name}
 }
 
 // A lostVersionError is an API server's answer that entries of other managers cause.

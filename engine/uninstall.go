@@ -225,8 +225,10 @@ func (u *uninstaller) deleteOwn(ctx context.Context, kind string, by dynamic.Res
 	subject := strings.Join([]string{kind, u.engine.options.Namespace, name}, "/")
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	_, err := by.Get(ctx, name, metav1.GetOptions{})
-	if err == nil && !u.DryRun {
+	var err error
+	if u.DryRun {
+		_, err = by.Get(ctx, name, metav1.GetOptions{})
+	} else {
 		err = by.Delete(ctx, name, metav1.DeleteOptions{})
 	}
 	if answer.IsAbsent(err) {

@@ -32,36 +32,37 @@ func ControllerOf(object map[string]any) (Owner, bool) {
 
 // ControllerIn returns the controller in the owner references of an object in a namespace.
 func ControllerIn(references any, namespace string) (Owner, bool) {
-	refs, _ := references.([]any)
-	for _, r := range refs {
-		ref, _ := r.(map[string]any)
-		if is, _ := ref["controller"].(bool); !is {
-			continue
-		}
-		apiVersion, _ := ref["apiVersion"].(string)
-		kind, _ := ref["kind"].(string)
-		name, _ := ref["name"].(string)
-		uid, _ := ref["uid"].(string)
-		group, _, found := strings.Cut(apiVersion, "/")
-		if !found {
-			group = ""
-		}
-		return Owner{Kind: schema.GroupKind{Group: group, Kind: kind}, Namespace: namespace, Name: name, UID: types.UID(uid)}, true
+	ref := controllerReference(references)
+	if ref == nil {
+		return Owner{}, false
 	}
-	return Owner{}, false
+	apiVersion, _ := ref["apiVersion"].(string)
+	kind, _ := ref["kind"].(string)
+	name, _ := ref["name"].(string)
+	uid, _ := ref["uid"].(string)
+	group, _, found := strings.Cut(apiVersion, "/")
+	if !found {
+		group = ""
+	}
+	return Owner{Kind: schema.GroupKind{Group: group, Kind: kind}, Namespace: namespace, Name: name, UID: types.UID(uid)}, true
 }
 
 // ControllerVersion returns the apiVersion in the owner reference to the controller, or "".
 func ControllerVersion(references any) string {
+	apiVersion, _ := controllerReference(references)["apiVersion"].(string)
+	return apiVersion
+}
+
+// controllerReference returns the owner reference to the controller, or nil.
+func controllerReference(references any) map[string]any {
 	refs, _ := references.([]any)
 	for _, r := range refs {
 		ref, _ := r.(map[string]any)
 		if is, _ := ref["controller"].(bool); is {
-			apiVersion, _ := ref["apiVersion"].(string)
-			return apiVersion
+			return ref
 		}
 	}
-	return ""
+	return nil
 }
 
 // OwnerOf returns the primary that owns an object: its controller, or else the

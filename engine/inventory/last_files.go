@@ -22,8 +22,8 @@ func (inv *Inventory) RecordedWithTexts(ctx context.Context) (*Recorded, error) 
 	return c.recorded(inv.texts.known), nil
 }
 
-// LastFiles returns the rules files that became active last. There are none if they come from another source
-// than those of this process: they have nothing to do with its files.
+// LastFiles returns the rules files that became active last. It returns no files if the stored ones come from
+// another source than the files of this process.
 func (inv *Inventory) LastFiles(ctx context.Context) ([]source.File, error) {
 	texts, err := inv.texts.read(ctx)
 	if err != nil || texts.Source != inv.options.Source {

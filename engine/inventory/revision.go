@@ -10,7 +10,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// revisionOf returns the name of the revision of files, or "" if there are none.
+// revisionOf returns the name of the revision of files, or "" for no files.
 func revisionOf(files []source.File) string {
 	if len(files) == 0 {
 		return ""

@@ -96,7 +96,7 @@ func (s *textStore) restore(ctx context.Context) (restored bool, err error) {
 	return true, s.write(ctx, s.known)
 }
 
-// read returns the texts. There are none if they are damaged.
+// read returns the texts. If they are damaged, it returns an error and no texts.
 func (s *textStore) read(ctx context.Context) (*Texts, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -181,7 +181,7 @@ func dataOf(piece *unstructured.Unstructured) map[string]string {
 	return data
 }
 
-// get returns the ConfigMap of a piece, or nil if there is none.
+// get returns the ConfigMap of a piece, or nil if it does not exist.
 func (s *textStore) get(ctx context.Context, piece int) (*unstructured.Unstructured, error) {
 	configMap, err := s.client.Get(ctx, textName(s.options.Installation, piece), metav1.GetOptions{})
 	if answer.IsAbsent(err) {
@@ -190,7 +190,7 @@ func (s *textStore) get(ctx context.Context, piece int) (*unstructured.Unstructu
 	return configMap, s.describe(piece, err)
 }
 
-// put writes the ConfigMap of a piece; before is nil if there is none yet.
+// put writes the ConfigMap of a piece. If before is nil, it creates the ConfigMap.
 func (s *textStore) put(ctx context.Context, piece int, before *unstructured.Unstructured, what, data map[string]string) (err error) {
 	configMap := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{
 		"name": textName(s.options.Installation, piece), "namespace": s.options.Namespace, "labels": map[string]any{rules.LabelManagedBy: rules.ManagedBy},

@@ -8,8 +8,8 @@ import (
 )
 
 // displaced returns the elements of lists that another writer has put in the place of ours, by changing
-// the key. Those of other writers that are there besides ours are none: they came before our last apply,
-// or differ from what the rendering says, or ours are still there. later are the sets of managers that
+// the key. An element that others have added beside ours does not count: it came before our last apply,
+// differs from the rendering, or our element is still there. later are the sets of managers that
 // wrote after our last apply.
 func (r Repair) displaced(owners, later []Set, own Set) []fieldpath.Path {
 	return displaced(r.root(owners, own), later)

@@ -29,7 +29,7 @@ type Repair struct {
 }
 
 // TakeOwnership returns a JSON patch that makes us the only owner of the fields that
-// block the apply or stand in for ours, or nil if there are none. The next apply does not contain them and
+// block the apply or stand in for ours, or nil if nothing does. The next apply does not contain them and
 // so removes them. It cannot repeat forever: we already own the fields that were taken
 // over.
 func (r Repair) TakeOwnership() ([]byte, error) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Lost describes entries of managedFields whose apiVersion is none that the object's CRD has any
-// more. The API server cannot convert the object to it, and rejects every apply, of any manager
+// A Lost describes entries of managedFields in an apiVersion that the object's CRD no longer
+// has. The API server cannot convert the object to it, and rejects every apply, of any manager
 // (Kubernetes 1.33 to 1.37: 500 "request to convert CR to an invalid group/version").
 type Lost struct {
 	APIVersion string
@@ -34,7 +34,7 @@ func LostIn(object map[string]any, apiVersion string) Lost {
 func (l Lost) Managers() []string { return l.managers }
 
 // Move returns a JSON patch for this state of an object that moves our own entries to another
-// apiVersion, or nil if there are none.
+// apiVersion, or nil if no entry is ours.
 func (l Lost) Move(object map[string]any, to string) ([]byte, error) {
 	if len(l.index) == 0 {
 		return nil, nil

@@ -83,25 +83,22 @@ func (o *Object) keepManagers(all managedfields.Managers, role Role, apiVersion 
 }
 
 func (o *Object) keepMoves(all managedfields.Managers, apiVersion string) {
-	r := rare{patches: all.Patches()}
-	if len(r.patches) > 0 {
-		r.moves = all.PatchesNotIn(apiVersion)
-	}
+	patches, moves := all.Patches(), all.PatchesNotIn(apiVersion)
 	if version := all.StatusVersion(); version != "" && version != apiVersion {
-		r.moves = append(r.moves, managedfields.Manager)
+		moves = append(moves, managedfields.Manager)
 	}
-	if len(r.patches)+len(r.moves) > 0 {
-		o.rare = &r
+	if len(patches)+len(moves) > 0 {
+		o.rare = &rare{patches: patches, moves: moves}
 	}
 }
 
 func (o *Object) keepRare(all managedfields.Managers, apiVersion string) {
-	r := rare{shares: all.Shares(), orphaned: all.HasOrphanedFields()}
-	if version := all.ChildVersion(); version != apiVersion {
-		r.version = version
+	shares, orphaned, version := all.Shares(), all.HasOrphanedFields(), all.ChildVersion()
+	if version == apiVersion {
+		version = ""
 	}
-	if r.orphaned || r.shares != (managedfields.Entry{}) || r.version != "" {
-		o.rare = &r
+	if orphaned || shares != (managedfields.Entry{}) || version != "" {
+		o.rare = &rare{shares: shares, orphaned: orphaned, version: version}
 	}
 }
 

@@ -39,7 +39,7 @@ func (w *Watch) Approve(ctx context.Context) (*rules.Program, error) {
 	return last.Program, nil
 }
 
-// lastValid returns the rules that were active last, or nil if there are none that are valid.
+// lastValid returns the rules that were active last, or nil if no stored rules are valid.
 func (w *Watch) lastValid(ctx context.Context) *rules.Loaded {
 	if w.Last == nil {
 		return nil

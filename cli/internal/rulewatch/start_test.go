@@ -19,7 +19,7 @@ func TestStart(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		file    string // "": it does not exist
-		last    string // "": there are none
+		last    string // "": nothing is stored
 		lastErr error
 		check   error // of the file, with the schemas of the cluster
 		active  string

@@ -44,7 +44,7 @@ type Options struct {
 	Reload    func(context.Context, *rules.Program) error
 	Reject    func(note string) // records that rules are rejected
 	Publish   func(*State)      // is told each new state
-	// Last returns the files that were active last, in this or another process; none if there are none. It is
+	// Last returns the files that were active last, in this or another process, or no files. It is
 	// nil if a process must not start with them.
 	Last    func(context.Context) ([]source.File, error)
 	Log     *slog.Logger
