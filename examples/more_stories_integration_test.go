@@ -5,6 +5,7 @@ package examples
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -82,9 +83,10 @@ func jobGateStory(w *world) {
 	w.patch(w.exists("apps/v1", "Deployment", "orders"), `{"spec":{"replicas":1}}`)
 	w.gone("batch/v1", "Job", "orders-migrate-1-5-0") // Another Job has replaced it.
 
-	w.patch(held, `{"status":{"conditions":[
-		{"type":"FailureTarget","status":"True","reason":"BackoffLimitExceeded","lastTransitionTime":"2026-01-02T03:04:05Z","lastProbeTime":"2026-01-02T03:04:05Z"},
-		{"type":"Failed","status":"True","reason":"BackoffLimitExceeded","lastTransitionTime":"2026-01-02T03:04:05Z","lastProbeTime":"2026-01-02T03:04:05Z"}]}}`, "status")
+	w.patch(held, strings.ReplaceAll(`{"status":{"conditions":[
+		{"type":"FailureTarget","status":"True","reason":"BackoffLimitExceeded","lastTransitionTime":"NOW","lastProbeTime":"NOW"},
+		{"type":"Failed","status":"True","reason":"BackoffLimitExceeded","lastTransitionTime":"NOW","lastProbeTime":"NOW"}]}}`,
+		"NOW", time.Now().UTC().Format(time.RFC3339)), "status")
 	w.reports(v1alpha1, "Release", "orders", "Stalled", "True", "ChildFailed")
 	w.shows(v1alpha1, "Release", "orders", "status.migration", "Failed")
 	image("1.5.0")
@@ -95,18 +97,23 @@ func jobGateStory(w *world) {
 	w.shows("apps/v1", "Deployment", "orders", "spec.replicas", "3")
 }
 
-// pipelineStory deletes Jobs that are done: their steps run again, and no others.
+// pipelineStory deletes Jobs that are done: no step runs again until a user asks for that.
 func pipelineStory(w *world) {
-	check := w.exists("batch/v1", "Job", "nightly-check")
-	w.delete(w.exists("batch/v1", "Job", "nightly-extract"))
-	w.eventually("the first step to run again", w.converged)
+	const v1alpha1 = "platform.example.com/v1alpha1"
+	check, extract := w.exists("batch/v1", "Job", "nightly-check"), w.exists("batch/v1", "Job", "nightly-extract")
+	w.delete(extract)
 	w.agree()
+	w.gone("batch/v1", "Job", "nightly-extract")
 	w.same(check)
-	extract := w.exists("batch/v1", "Job", "nightly-extract")
 	w.whileDown(func() { w.delete(check) })
 	w.agree()
-	w.same(extract)
-	w.shows("platform.example.com/v1alpha1", "Pipeline", "nightly", "status.progress", "2/2")
+	w.gone("batch/v1", "Job", "nightly-check")
+	w.shows(v1alpha1, "Pipeline", "nightly", "status.progress", "2/2")
+	w.patch(w.primary("Pipeline", "nightly"), `{"metadata":{"annotations":{"reconcel.dev/run-again":"1"}}}`)
+	w.exists("batch/v1", "Job", "nightly-extract")
+	w.exists("batch/v1", "Job", "nightly-check")
+	w.shows(v1alpha1, "Pipeline", "nightly", "status.progress", "2/2")
+	w.agree()
 }
 
 // previewStory lets a Preview expire while the process runs, and while it does not, and lets

@@ -37,6 +37,10 @@ func (w *world) mendsEdits(reference state) {
 func (w *world) mendsDeletions(reference state) {
 	w.Helper()
 	for _, u := range w.made() {
+		if finished(&u) {
+			w.Logf("%s is not deleted: it has finished, and is not created again", describe(&u))
+			continue
+		}
 		if live, err := w.live(&u); err != nil || live.GetUID() != u.GetUID() {
 			continue // It was deleted together with another child.
 		}
@@ -48,6 +52,15 @@ func (w *world) mendsDeletions(reference state) {
 			return w.is(reference)
 		})
 	}
+}
+
+// finished reports whether an object is a Job that has finished.
+func finished(u *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	return u.GetKind() == "Job" && slices.ContainsFunc(conditions, func(c any) bool {
+		condition, _ := c.(map[string]any)
+		return condition["status"] == "True" && (condition["type"] == "Complete" || condition["type"] == "Failed")
+	})
 }
 
 // edit changes a child as a user may who does not know its owner. It removes reconcel's

@@ -4,6 +4,7 @@ package examples
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -99,7 +100,7 @@ func (w *world) canonical(live unstructured.Unstructured, names *strings.Replace
 	}
 	annotations := u.GetAnnotations()
 	maps.DeleteFunc(annotations, func(name, _ string) bool { return slices.Contains(annotated, name) })
-	u.SetAnnotations(withoutUIDs(annotations))
+	u.SetAnnotations(withoutRuns(withoutUIDs(annotations)))
 	for _, name := range copied {
 		unstructured.RemoveNestedField(u.Object, "metadata", "labels", name)
 	}
@@ -124,6 +125,18 @@ func withoutUIDs(annotations map[string]string) map[string]string {
 	}
 	if slices.Sort(owners); len(owners) > 0 {
 		annotations[rules.SharePrefix+"owners"] = strings.Join(owners, ",")
+	}
+	return annotations
+}
+
+// withoutRuns replaces the annotations about done objects, which have times, UIDs and hashes, by the
+// names of these objects.
+func withoutRuns(annotations map[string]string) map[string]string {
+	for key, value := range annotations {
+		var done map[string]any
+		if strings.HasPrefix(key, rules.DonePrefix) && json.Unmarshal([]byte(value), &done) == nil {
+			annotations[key] = strings.Join(slices.Sorted(maps.Keys(done)), ",")
+		}
 	}
 	return annotations
 }

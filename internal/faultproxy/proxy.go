@@ -134,6 +134,9 @@ type exchange struct {
 
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	it := &exchange{request: Parse(r)}
+	if it.request.Method == http.MethodPost && it.request.Name == "" {
+		it.request.Name = nameIn(r)
+	}
 	if it.request.Watch {
 		// The API server then sends one line for each event, without compression.
 		r.Header.Set("Accept", "application/json")

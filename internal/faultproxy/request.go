@@ -1,6 +1,10 @@
 package faultproxy
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -36,6 +40,24 @@ func (r Request) String() string {
 	}
 	return text
 }
+
+// nameIn returns the name of the object in the body of a request, which can still be read afterwards. It
+// is empty if the API server generates it.
+func nameIn(r *http.Request) string {
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), errorReader{err}))
+	var object struct {
+		Metadata struct{ Name string }
+	}
+	_ = json.Unmarshal(body, &object) // A name that cannot be read is unknown.
+	return object.Metadata.Name
+}
+
+// An errorReader returns an error, or io.EOF.
+type errorReader struct{ err error }
+
+// Read implements io.Reader.
+func (r errorReader) Read([]byte) (int, error) { return 0, cmp.Or(r.err, io.EOF) }
 
 // IsWrite reports whether the request changes something. Events and Leases do not count,
 // because they are not part of the controller's result. Token and access reviews are not
