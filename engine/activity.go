@@ -22,6 +22,7 @@ const (
 	whyGone       = "object was deleted"
 	whyReplaced   = "object was replaced"
 	whyPeriodic   = "periodic apply"
+	whySchema     = "schema changed"
 	whyGate       = "gate opened"
 	whyGenerated  = "generated values"
 	whyTakenOver  = "taken over from another installation"

@@ -98,11 +98,16 @@ func (p *pass) ensure(ctx context.Context, d *rules.Desired) (step, error) {
 	live := p.live(d.Identity)
 	next := decide(d, live, p.known(d, w, live))
 	w.seen = w.seen || next.action == Unchanged || next.action == Configured
-	if next.action != Adopted {
+	vanished := next.action == Unchanged && live == nil && d.Done != nil && w.uid == d.Done.UID
+	if next.action != Adopted && !vanished {
 		return p.do(ctx, k, d, w, live, next)
 	}
-	existing, err := p.get(ctx, k, d.Identity)
-	if answer.IsAbsent(err) {
+	existing, err := p.get(ctx, k, d.Identity) // Of a done object, another writer may have removed the labels by which it is watched.
+	switch {
+	case answer.IsAbsent(err) && vanished:
+		w.uid = ""
+		return next, nil
+	case answer.IsAbsent(err):
 		return step{}, errStale
 	}
 	if err != nil {
@@ -132,7 +137,7 @@ func (p *pass) known(d *rules.Desired, w *written, live *watch.Object) known {
 		primary: p.req, since: p.self.GetCreationTimestamp(), ending: p.self.Terminating(), rules: p.primary.Rules, written: w,
 		deleted: live != nil && p.memory.hasDeleted(live.GetUID()),
 		again:   d.Done != nil && d.Done.AskedAgain(p.self.Content()), retry: d.Done != nil && d.Done.Retried(p.engine.clock.Now()),
-		renew: p.reapply && p.reapplies(d, live) || live != nil && p.verdict.inherits(live) || d.Child.Generates() && p.isDue(d, live),
+		renew: p.reapply && p.reapplies(d, live) || live != nil && p.verdict.inherits(live) || d.Child.Generates() && p.isDue(d, live) || p.predatesSchema(d, live, w),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/engine/managedfields"
 	"reconcel/engine/watch"
@@ -47,6 +48,38 @@ func misplaced(d *rules.Desired, live *watch.Object, w *written) bool {
 // moved reports whether the index on an object of a sequence is not that of its rendering:
 // the list of its child has changed.
 func moved(d *rules.Desired, live *watch.Object) bool { return d.IndexMark() != live.IndexMark() }
+
+// granular returns the granular fields of a child's kind, or nil.
+func (p *pass) granular(gvk schema.GroupVersionKind) *managedfields.Granular {
+	w := p.primary.children[gvk]
+	if w == nil {
+		return nil
+	}
+	c, err := w.Cache()
+	if err != nil {
+		return nil
+	}
+	return c.Granular()
+}
+
+// predatesSchema reports whether our last apply of an object owns a field as a whole that is granular now.
+// An empty map is always owned in this way, so that it counts only after a change of the schema.
+func (p *pass) predatesSchema(d *rules.Desired, live *watch.Object, w *written) bool {
+	g := p.granular(d.Identity.GVK)
+	if live == nil || g == w.granular {
+		return false
+	}
+	whole := g.Whole(live.Fields())
+	if w.granular == nil && len(whole) > 0 {
+		if desired, err := d.Object(); err == nil {
+			whole = managedfields.Filled(whole, desired)
+		}
+	}
+	if len(whole) == 0 {
+		w.granular = g
+	}
+	return len(whole) > 0
+}
 
 // recognise compares an object that this process has not written with the
 // rendering. If we own every field of the rendering, no writer has changed any, and

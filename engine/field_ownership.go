@@ -5,6 +5,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"reconcel/engine/discover"
 	"reconcel/engine/managedfields"
@@ -12,10 +13,10 @@ import (
 	"reconcel/rules"
 )
 
-// takeOwnership takes ownership of the fields that block an apply or stand in for its
-// fields, and that the rendering does not have, see managedfields.Repair. It returns
-// the object for the next attempt, or nil and the final error. The rejection is nil before the first attempt.
-func (p *pass) takeOwnership(ctx context.Context, k discover.Kind, d *rules.Desired, live *watch.Object, rejection error) (*watch.Object, error) {
+// repairFields repairs the fields of an object that an apply cannot repair alone, see managedfields.Repair:
+// those that block the rejected apply, stand in for ours, or are left in a field that is divided. It returns
+// the object for the next attempt, or nil and the final error. The rejection is nil if there was none.
+func (p *pass) repairFields(ctx context.Context, k discover.Kind, d *rules.Desired, live *watch.Object, divided []fieldpath.Path, rejection error) (*watch.Object, error) {
 	desired, err := d.Object()
 	if err != nil {
 		return nil, rejection
@@ -25,8 +26,8 @@ func (p *pass) takeOwnership(ctx context.Context, k discover.Kind, d *rules.Desi
 		return nil, rejection
 	}
 	patch, err := managedfields.Repair{
-		Live: u, Desired: desired, Causes: causedFields(rejection), AcceptedBefore: carriesRendering(watch.NewUntrimmed(u), d),
-	}.TakeOwnership()
+		Live: u, Desired: desired, Manager: managedfields.Rendering, Divided: divided, Causes: causedFields(rejection), AcceptedBefore: carriesRendering(watch.NewUntrimmed(u), d),
+	}.Patch()
 	if patch == nil || err != nil {
 		return nil, rejection
 	}

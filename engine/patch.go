@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"reconcel/engine/answer"
 	"reconcel/engine/managedfields"
@@ -33,9 +35,10 @@ func (by patcher) hasPatched(o *watch.Object) bool { return by.owned(o) != (mana
 
 // writtenPatch is our last write of one patch of the primary.
 type writtenPatch struct {
-	hash     [16]byte            // of the patch; zero: not written, or reverted
-	fields   managedfields.Entry // the fields that we owned after the write
-	version  string              // resourceVersion of the response
+	hash     [16]byte                // of the patch; zero: not written, or reverted
+	fields   managedfields.Entry     // the fields that we owned after the write
+	version  string                  // resourceVersion of the response
+	granular *managedfields.Granular // see written.granular
 	rejected *rejectedWrite
 	damper   damper
 }
@@ -102,13 +105,13 @@ func patchHash(fields []byte) [16]byte {
 func (p *pass) missingPatch(by patcher, fields []byte) (desired map[string]any, err error) {
 	w, own := p.memory.patch(by.manager), by.owned(p.self)
 	moves := p.self.Moves(by.manager)
-	if w.hash == patchHash(fields) && (own == w.fields && !moves || p.self.OlderThan(w.version)) {
+	if w.hash == patchHash(fields) && (own == w.fields && !moves && !p.patchPredatesSchema(by, w, nil) || p.self.OlderThan(w.version)) {
 		return nil, nil // No other writer changed the patched fields.
 	}
 	if err := utiljson.Unmarshal(fields, &desired); err != nil {
 		return nil, err
 	}
-	if owned := own.Set(); !moves && owned.Agrees(p.self.Content(), desired) && !owned.Exceeds(desired) {
+	if owned := own.Set(); !moves && !p.patchPredatesSchema(by, w, desired) && owned.Agrees(p.self.Content(), desired) && !owned.Exceeds(desired) {
 		return nil, nil
 	}
 	return desired, nil
@@ -137,11 +140,25 @@ func (p *pass) unpatch(ctx context.Context, by patcher) error {
 }
 
 func (p *pass) applyPatch(ctx context.Context, by patcher, w *writtenPatch, desired map[string]any) error {
-	o, err := p.engine.patchPrimary(ctx, p.primary.watch, p.cache.Kind(), p.self, by, desired)
+	before := cmp.Or(w.fields, by.owned(p.self))
+	apply := func() (*watch.Object, error) {
+		return p.engine.patchPrimary(ctx, p.primary.watch, p.cache.Kind(), p.self, by, desired)
+	}
+	o, err := apply()
+	var divided []fieldpath.Path
+	if err == nil {
+		divided = dividedBy(p.cache.Granular(), before, by.owned(o))
+	}
+	if len(divided) > 0 || apierrors.IsInvalid(err) {
+		var repaired bool
+		if repaired, err = p.repairPrimary(ctx, managedfields.Applier{Name: by.manager}, desired, divided, err); repaired {
+			o, err = apply()
+		}
+	}
 	if err != nil {
 		return err
 	}
-	*w = writtenPatch{fields: by.owned(o), version: o.GetResourceVersion(), damper: w.damper}
+	*w = writtenPatch{fields: by.owned(o), version: o.GetResourceVersion(), granular: p.cache.Granular(), damper: w.damper}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"reconcel/engine/answer"
 	"reconcel/engine/managedfields"
@@ -23,20 +25,44 @@ import (
 // status. After a conflict it reads the primary and retries once, because other
 // writers may often change fields that the rules do not write.
 func (s *statusDraft) applyBound(ctx context.Context, conditions []rules.Condition, desired map[string]any, digest [16]byte, now time.Time) error {
-	err := s.apply(ctx, desired, digest)
-	if apierrors.IsConflict(err) {
+	again := func() (err error) {
 		if err = s.renew(ctx); err != nil || s.gone {
 			return err
 		}
 		if desired, err = s.desired(conditions, s.self.Fields().Set(), now); err != nil {
 			return err
 		}
-		err = s.apply(ctx, desired, digest)
+		return s.apply(ctx, desired, digest)
+	}
+	last := &s.memory.status
+	before := cmp.Or(last.fields, s.self.Fields())
+	err := s.apply(ctx, desired, digest)
+	if apierrors.IsConflict(err) {
+		err = again()
+	}
+	var divided []fieldpath.Path
+	if err == nil {
+		divided = dividedBy(s.cache.Granular(), before, last.fields)
+		last.granular = s.cache.Granular()
+	}
+	if len(divided) > 0 || apierrors.IsInvalid(err) {
+		var repaired bool
+		if repaired, err = s.repairPrimary(ctx, s.applier(), map[string]any{"status": desired}, divided, err); repaired {
+			err = again()
+		}
 	}
 	if apierrors.IsConflict(err) {
 		return errStale
 	}
 	return err
+}
+
+// applier returns the manager of the status.
+func (s *statusDraft) applier() managedfields.Applier {
+	if !s.cache.Kind().Status {
+		return managedfields.Applier{Name: managedfields.StatusManager}
+	}
+	return managedfields.Applier{Name: managedfields.Manager, Subresource: "status"}
 }
 
 // renew reads the primary live. It returns errStale if the rules may render another
@@ -78,9 +104,8 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 		content["status"] = desired
 	}
 	u := applicationTo(k, s.self, content)
-	manager, subresource := managedfields.Manager, "status"
-	if !k.Status {
-		manager, subresource = managedfields.StatusManager, ""
+	as := s.applier()
+	if as.Subresource == "" {
 		u.SetUID(s.req.UID) // Prevents the apply from creating a deleted object again.
 	}
 	u.SetResourceVersion(s.self.GetResourceVersion())
@@ -89,7 +114,7 @@ func (s *statusDraft) apply(ctx context.Context, desired map[string]any, digest 
 		return fmt.Errorf("write status: %w", err)
 	}
 	o, err := s.engine.sender.Send(ctx, s.primary.watch, watch.Patch{
-		Kind: k, Namespace: s.req.Namespace, Name: s.req.Name, Subresource: subresource, Type: how, Body: body, Manager: manager, Force: how == types.ApplyPatchType,
+		Kind: k, Namespace: s.req.Namespace, Name: s.req.Name, Subresource: as.Subresource, Type: how, Body: body, Manager: as.Name, Force: how == types.ApplyPatchType,
 	})
 	if answer.IsAbsent(err) {
 		return nil // The primary is gone.

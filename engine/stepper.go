@@ -130,13 +130,13 @@ func (s *Stepper) feed(ctx context.Context, w *watch.Watch, list func(context.Co
 	if err != nil {
 		return err
 	}
-	conditions := discover.NoConditions
-	if w.GetsConditions() {
-		if conditions, err = s.engine.kinds.Conditions(ctx, k.GVK); err != nil {
-			return fmt.Errorf("conditions of %s: %w", k.GVK.Kind, err)
+	ownership := discover.Ownership{}
+	if w.IsCustom() {
+		if ownership, err = s.engine.kinds.Ownership(ctx, k.GVK); err != nil {
+			return fmt.Errorf("schema of %s: %w", k.GVK.Kind, err)
 		}
 	}
-	f, err := watch.NewFeed(w, k, conditions, scope, list(ctx, k))
+	f, err := watch.NewFeed(w, k, ownership, scope, list(ctx, k))
 	if err == nil {
 		s.feeds = append(s.feeds, f)
 	}

@@ -6,6 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"reconcel/engine/answer"
+	"reconcel/engine/managedfields"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -33,7 +34,7 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 		return step{}, err
 	}
 	if misplaced(d, live, w) {
-		owned, err := p.takeOwnership(ctx, k, d, live, nil)
+		owned, err := p.repairFields(ctx, k, d, live, nil, nil)
 		if err != nil {
 			return step{}, err
 		}
@@ -41,12 +42,16 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 			live = owned
 		}
 	}
+	owned := ownedBefore(live, w)
 	err = p.write(ctx, k, d, w, live)
 	if apierrors.IsInvalid(err) {
-		var owned *watch.Object
-		if owned, err = p.takeOwnership(ctx, k, d, live, err); owned != nil {
-			err = p.write(ctx, k, d, w, owned)
+		var taken *watch.Object
+		if taken, err = p.repairFields(ctx, k, d, live, nil, err); taken != nil {
+			err = p.write(ctx, k, d, w, taken)
 		}
+	}
+	if err == nil {
+		err = p.removeDropped(ctx, k, d, w, owned)
 	}
 	if err == nil && w.version == version {
 		p.engine.metrics.idle.WithLabelValues(k.GVK.Kind).Inc()
@@ -59,6 +64,15 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 		tell()
 	}
 	return step{action: Configured}, p.contested(d, w)
+}
+
+// ownedBefore returns the fields that our last write left us. The live object may show a later write,
+// whose answer was lost.
+func ownedBefore(live *watch.Object, w *written) managedfields.Entry {
+	if w.uid == live.GetUID() && w.fields != (managedfields.Entry{}) {
+		return w.fields
+	}
+	return live.OwnFields()
 }
 
 // unchangeable handles an object whose update was rejected. With onChange:

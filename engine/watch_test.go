@@ -29,8 +29,8 @@ func (o oneKind) Find(context.Context, schema.GroupVersionKind) (discover.Kind, 
 	return o.kind, nil
 }
 
-func (o oneKind) Conditions(context.Context, schema.GroupVersionKind) (discover.ConditionList, error) {
-	return discover.NoConditions, discover.NoKindError{GVK: o.kind.GVK}
+func (o oneKind) Ownership(context.Context, schema.GroupVersionKind) (discover.Ownership, error) {
+	return discover.Ownership{}, discover.NoKindError{GVK: o.kind.GVK}
 }
 
 // TestPrimariesAreForgottenWithTheirKind removes a kind without delete events for its

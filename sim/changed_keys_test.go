@@ -178,7 +178,7 @@ func repairs(set *schema.Set, kinds *sim.Kinds, l listMap, keysOf func([]string)
 	if !managedfields.LosesElements(managedfields.ChildEntry(ours.Object), managedfields.ChildEntry(live.Object)) {
 		return fmt.Errorf("the change is not seen")
 	}
-	patch, err := managedfields.Repair{Live: live, Desired: desired.Object, AcceptedBefore: true}.TakeOwnership()
+	patch, err := managedfields.Repair{Live: live, Desired: desired.Object, Manager: managedfields.Rendering, AcceptedBefore: true}.Patch()
 	if err != nil || patch == nil {
 		return fmt.Errorf("the foreign element is not found (%w) %v", err, live.Object)
 	}

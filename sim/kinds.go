@@ -8,7 +8,6 @@ import (
 
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"reconcel/rules/schema"
 )
@@ -58,10 +57,8 @@ func (ks *Kinds) Kind(gvk runtimeschema.GroupVersionKind) *schema.Kind { return 
 // All returns all kinds, in no order.
 func (ks *Kinds) All() []*schema.Kind { return slices.Collect(maps.Values(ks.byGVK)) }
 
-// Conditions returns the schema of a kind's status.conditions, or nil.
-func (ks *Kinds) Conditions(gvk runtimeschema.GroupVersionKind) *spec.Schema {
-	return ks.set.Conditions(gvk)
-}
+// Schemas returns the schemas of the kinds.
+func (ks *Kinds) Schemas() *schema.Set { return ks.set }
 
 // Unknown returns the fields of an object, or of a part of one, that its kind does not have.
 func (ks *Kinds) Unknown(k *schema.Kind, object map[string]any) []schema.UnknownField {

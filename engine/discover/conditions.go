@@ -1,7 +1,6 @@
 package discover
 
 import (
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	kindschema "reconcel/rules/schema"
@@ -17,9 +16,9 @@ const (
 	AtomicConditions                      // one list, which every writer has to merge
 )
 
-// ConditionsOf returns the list type by the schema of status.conditions, which is
+// conditionsOf returns the list type by the schema of status.conditions, which is
 // nil if a kind has none.
-func ConditionsOf(conditions *spec.Schema) ConditionList {
+func conditionsOf(conditions *spec.Schema) ConditionList {
 	if conditions == nil {
 		return NoConditions
 	}
@@ -27,15 +26,4 @@ func ConditionsOf(conditions *spec.Schema) ConditionList {
 		return KeyedConditions
 	}
 	return AtomicConditions
-}
-
-func conditionsIn(document []byte, gvk schema.GroupVersionKind) (ConditionList, error) {
-	set, err := kindschema.New(kindschema.Sources{OpenAPI: [][]byte{document}})
-	if err != nil {
-		return NoConditions, err
-	}
-	if set.Kind(gvk) == nil {
-		return NoConditions, NoKindError{GVK: gvk}
-	}
-	return ConditionsOf(set.Conditions(gvk)), nil
 }

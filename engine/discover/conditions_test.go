@@ -21,12 +21,12 @@ func TestConditionsIn(t *testing.T) {
 		{"a plain list", `{"properties":{"conditions":{}}}`, AtomicConditions},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, err := conditionsIn(doc(c.status), gvk); err != nil || got != c.want {
+			if got, err := ownershipIn(doc(c.status), gvk); err != nil || got.Conditions != c.want {
 				t.Errorf("%v, %v", got, err)
 			}
 		})
 	}
-	if _, err := conditionsIn(doc(`{}`), schema.GroupVersionKind{Kind: "Other"}); err == nil {
+	if _, err := ownershipIn(doc(`{}`), schema.GroupVersionKind{Kind: "Other"}); err == nil {
 		t.Error("a kind that is not published is taken for one without conditions")
 	}
 }

@@ -24,9 +24,9 @@ type Kinds interface {
 	Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind, error)
 	// Versions returns the served versions of a group. An unknown group has none.
 	Versions(ctx context.Context, group string) ([]string, error)
-	// Conditions returns the list type of a custom kind's conditions. The error is
+	// Ownership returns how owners are recorded in the objects of a custom kind. The error is
 	// a NoKindError until the API server has published the kind's schema.
-	Conditions(ctx context.Context, gvk schema.GroupVersionKind) (ConditionList, error)
+	Ownership(ctx context.Context, gvk schema.GroupVersionKind) (Ownership, error)
 }
 
 // AnyVersion finds a kind in any version that the API server serves.

@@ -85,25 +85,25 @@ func (s server) Versions(ctx context.Context, group string) (versions []string, 
 	return versions, nil
 }
 
-// Conditions implements Kinds. It reads OpenAPI and not the CRD, since every
+// Ownership implements Kinds. It reads OpenAPI and not the CRD, since every
 // authenticated client may read OpenAPI. The API server publishes the schema a
 // moment after it has established a CRD.
-func (s server) Conditions(ctx context.Context, gvk schema.GroupVersionKind) (ConditionList, error) {
+func (s server) Ownership(ctx context.Context, gvk schema.GroupVersionKind) (Ownership, error) {
 	paths, err := s.discovery.OpenAPIV3WithContext(ctx).PathsWithContext(ctx)
 	if err != nil {
-		return NoConditions, fmt.Errorf("read OpenAPI: %w", err)
+		return Ownership{}, fmt.Errorf("read OpenAPI: %w", err)
 	}
 	group, ok := paths["apis/"+gvk.GroupVersion().String()]
 	if !ok {
-		return NoConditions, NoKindError{GVK: gvk}
+		return Ownership{}, NoKindError{GVK: gvk}
 	}
 	raw, err := group.SchemaWithContext(ctx, runtime.ContentTypeJSON)
 	if err != nil {
-		return NoConditions, fmt.Errorf("read OpenAPI of %s: %w", gvk.GroupVersion(), err)
+		return Ownership{}, fmt.Errorf("read OpenAPI of %s: %w", gvk.GroupVersion(), err)
 	}
-	list, err := conditionsIn(raw, gvk)
+	o, err := ownershipIn(raw, gvk)
 	if err != nil {
-		return NoConditions, fmt.Errorf("read OpenAPI of %s: %w", gvk.GroupVersion(), err)
+		return Ownership{}, fmt.Errorf("read OpenAPI of %s: %w", gvk.GroupVersion(), err)
 	}
-	return list, nil
+	return o, nil
 }

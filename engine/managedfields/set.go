@@ -213,10 +213,14 @@ func (s Set) differing(live, desired map[string]any, under []string) (all []stri
 	for name, want := range desired {
 		path := append(under[:len(under):len(under)], name)
 		have, found := live[name]
-		below, _ := s.at(fieldpath.FieldNameElement(name))
+		below, owned := s.at(fieldpath.FieldNameElement(name))
 		wantMap, isMap := want.(map[string]any)
 		haveMap, both := have.(map[string]any)
 		switch {
+		case isMap && both && owned && below.fields == nil && len(wantMap) > 0: // Ours as a whole.
+			if !EqualValues(have, want) {
+				all = append(all, strings.Join(path, "."))
+			}
 		case isMap && both:
 			all = append(all, below.differing(haveMap, wantMap, path)...)
 		case !found && want == nil:

@@ -16,11 +16,15 @@ import (
 // Some fields exclude each other: the types of a volume, or a value and its source. If another writer
 // switches from our field to another one, each of our applies sets both, and the API server rejects it.
 // And if another writer changes the key of an element of a list, such as the port of a Service or the
-// name of a container, each of our applies adds ours beside it.
+// name of a container, each of our applies adds ours beside it. And if a field turns from atomic to
+// granular, nobody owns what our next apply drops from it. If the rendering has an empty map where we
+// own all keys, the apply makes it null.
 type Repair struct {
 	Live    *unstructured.Unstructured
 	Desired map[string]any
-	Causes  []string // the fields that the API server names; empty: it has not rejected the apply
+	Manager Applier
+	Causes  []string         // the fields that the API server names; empty: it has not rejected the apply
+	Divided []fieldpath.Path // the fields that we owned as a whole, see Divided
 	// AcceptedBefore means that the API server accepted the same rendering before. If
 	// it then names a field that the live object lacks, the fields beside that one
 	// block it. Which of two fields the API server names depends on the order of its
@@ -28,23 +32,36 @@ type Repair struct {
 	AcceptedBefore bool
 }
 
-// TakeOwnership returns a JSON patch that makes us the only owner of the fields that
-// block the apply or stand in for ours, or nil if nothing does. The next apply does not contain them and
-// so removes them. It cannot repeat forever: we already own the fields that were taken
-// over.
-func (r Repair) TakeOwnership() ([]byte, error) {
+// An Applier is one of our managers of an object, or of a subresource of it.
+type Applier struct {
+	Name        string
+	Subresource string // "": the object itself
+}
+
+// Rendering is the Applier of children.
+var Rendering = Applier{Name: Manager}
+
+func (a Applier) is(m manager) bool {
+	return m.applied && m.name == a.Name && m.subresource == a.Subresource
+}
+
+// Patch returns a JSON patch that makes us the only owner of the fields that block the apply or stand
+// in for ours, and that removes what was ours, or nil if there is nothing of that. The next apply does not
+// contain those fields and so removes them. It cannot repeat forever: we already own the fields that were
+// taken over.
+func (r Repair) Patch() ([]byte, error) {
 	entries := slices.Clone(entriesOf(r.Live.Object))
 	sets := make([]Set, len(entries)) // zero if the entry owns no part of the object
 	var owners []Set
 	own, since := -1, ""
 	for i, e := range entries {
 		m := parseManager(e)
-		if m.subresource != "" || m.fieldsV1 == nil {
+		if m.subresource != r.Manager.Subresource || m.fieldsV1 == nil {
 			continue
 		}
 		sets[i] = m.entry().Set()
 		owners = append(owners, sets[i])
-		if m.ownsChild() {
+		if r.Manager.is(m) {
 			own, since = i, m.time
 		}
 	}
@@ -80,14 +97,28 @@ func (r Repair) TakeOwnership() ([]byte, error) {
 		}
 		entries[i] = entry
 	}
-	if !changed {
+	patch := []map[string]any{{"op": "test", "path": "/metadata/resourceVersion", "value": r.Live.GetResourceVersion()}}
+	if changed {
+		entries = slices.DeleteFunc(entries, func(e any) bool { return e == nil })
+		patch = append(patch, map[string]any{"op": "replace", "path": "/metadata/managedFields", "value": entries})
+	}
+	for _, pointer := range r.leftovers(owners, sets[own], r.others()) {
+		patch = append(patch, map[string]any{"op": "remove", "path": pointer})
+	}
+	if len(patch) == 1 {
 		return nil, nil
 	}
-	entries = slices.DeleteFunc(entries, func(e any) bool { return e == nil })
-	return json.Marshal([]map[string]any{
-		{"op": "test", "path": "/metadata/resourceVersion", "value": r.Live.GetResourceVersion()},
-		{"op": "replace", "path": "/metadata/managedFields", "value": entries},
-	})
+	return json.Marshal(patch)
+}
+
+// others returns the sets of the other managers, of all subresources.
+func (r Repair) others() (all []Set) {
+	for _, m := range ManagersOf(r.Live.Object) {
+		if !r.Manager.is(m) {
+			all = append(all, m.entry().Set())
+		}
+	}
+	return all
 }
 
 // withFields returns an entry of managedFields with other fields, or nil if the set is

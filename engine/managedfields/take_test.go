@@ -107,7 +107,7 @@ func TestTakeOwnershipMovesFields(t *testing.T) {
 		return u
 	}
 	desired := decodeJSON(t, switchedDesired).(map[string]any)
-	patch, err := Repair{object(), desired, []string{"spec.volumes[1].configMap", "spec.strategy.rollingUpdate"}, true}.TakeOwnership()
+	patch, err := Repair{Live: object(), Desired: desired, Manager: Rendering, Causes: []string{"spec.volumes[1].configMap", "spec.strategy.rollingUpdate"}, AcceptedBefore: true}.Patch()
 	if err != nil || patch == nil {
 		t.Fatalf("patch %s, error %v", patch, err)
 	}
@@ -130,14 +130,14 @@ func TestTakeOwnershipMovesFields(t *testing.T) {
 	t.Run("what is taken already is not taken again", func(t *testing.T) {
 		u := object()
 		u.Object["metadata"].(map[string]any)["managedFields"] = entries
-		if again, err := (Repair{u, desired, []string{"spec.volumes[1].configMap", "spec.strategy.rollingUpdate"}, true}).TakeOwnership(); again != nil || err != nil {
+		if again, err := (Repair{Live: u, Desired: desired, Manager: Rendering, Causes: []string{"spec.volumes[1].configMap", "spec.strategy.rollingUpdate"}, AcceptedBefore: true}).Patch(); again != nil || err != nil {
 			t.Errorf("patch %s, error %v", again, err)
 		}
 	})
 	t.Run("without an entry of ours there is nothing to add to", func(t *testing.T) {
 		u := object()
 		u.SetManagedFields(nil)
-		if patch, err := (Repair{u, desired, []string{"spec.strategy.rollingUpdate"}, true}).TakeOwnership(); patch != nil || err != nil {
+		if patch, err := (Repair{Live: u, Desired: desired, Manager: Rendering, Causes: []string{"spec.strategy.rollingUpdate"}, AcceptedBefore: true}).Patch(); patch != nil || err != nil {
 			t.Errorf("patch %s, error %v", patch, err)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/managedfields"
 	"reconcel/rules"
 )
 
@@ -51,21 +52,31 @@ func (w *Watch) Cache() (*Cache, error) {
 type Cache struct {
 	kind       discover.Kind
 	namespaces []*namespaced
-	conditions atomic.Pointer[discover.ConditionList] // nil if not known yet
-	end        func()                                 // to call when the kind is removed or has changed
+	ownership  atomic.Pointer[discover.Ownership] // nil if not known yet
+	end        func()                             // to call when the kind is removed or has changed
 }
 
 // Kind returns the kind of the objects.
 func (c *Cache) Kind() discover.Kind { return c.kind }
 
-// Conditions returns the list type of the kind's conditions; ok is false until
+// Conditions returns the list type of the conditions of a primary's kind; ok is false until
 // the API server has published the schema.
 func (c *Cache) Conditions() (list discover.ConditionList, ok bool) {
-	known := c.conditions.Load()
+	known := c.ownership.Load()
 	if known == nil {
 		return list, false
 	}
-	return *known, true
+	return known.Conditions, true
+}
+
+// Granular returns the granular fields of a custom kind, or nil until they are known. It is another
+// one when the schema has changed.
+func (c *Cache) Granular() *managedfields.Granular {
+	known := c.ownership.Load()
+	if known == nil {
+		return nil
+	}
+	return known.Granular
 }
 
 // Get returns an object, or nil if the cache has none. Cluster-scoped objects have the

@@ -24,7 +24,7 @@ type List func(visit func(*unstructured.Unstructured) error) (version string, er
 
 // NewFeed gives a watch a cache with those of the listed objects that the watch selects.
 // The objects are copied.
-func NewFeed(w *Watch, k discover.Kind, conditions discover.ConditionList, scope Scope, list List) (*Feed, error) {
+func NewFeed(w *Watch, k discover.Kind, ownership discover.Ownership, scope Scope, list List) (*Feed, error) {
 	selector, err := labels.Parse(w.Selector)
 	if err != nil {
 		return nil, fmt.Errorf("selector of %s: %w", k.GVK.Kind, err)
@@ -35,7 +35,7 @@ func NewFeed(w *Watch, k discover.Kind, conditions discover.ConditionList, scope
 		n.fill(n.objects())
 		f.cache.namespaces = append(f.cache.namespaces, n)
 	}
-	f.cache.conditions.Store(&conditions)
+	f.cache.ownership.Store(&ownership)
 	version, err := list(func(u *unstructured.Unstructured) error {
 		if o := f.shown(u); o != nil {
 			return f.store(o).Add(o)

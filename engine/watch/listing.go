@@ -16,7 +16,7 @@ type listing struct {
 	*Watcher
 	watch *Watch
 	cache *Cache
-	learn func() // learns conditions after the first list
+	learn func() // learns ownership after the first list
 }
 
 // keep fills the cache until ctx ends or the kind is removed.
@@ -25,13 +25,12 @@ func (ws *Watcher) keep(ctx context.Context, w *Watch, k discover.Kind) {
 	defer end()
 	var running sync.WaitGroup
 	l := &listing{Watcher: ws, watch: w, cache: &Cache{kind: k, end: end}}
-	l.learn = sync.OnceFunc(func() { running.Go(func() { ws.learnConditions(served, w, l.cache) }) })
+	l.learn = sync.OnceFunc(func() { running.Go(func() { ws.learnOwnership(served, w, l.cache) }) })
 	for _, namespace := range w.ScopeIn(ws.Scope).Namespaces() {
 		l.cache.namespaces = append(l.cache.namespaces, newNamespaced(namespace, w))
 	}
-	if !w.GetsConditions() {
-		none := discover.NoConditions // At once: a primary that is reconciled too early is not enqueued again.
-		l.cache.conditions.Store(&none)
+	if !w.IsCustom() {
+		l.cache.ownership.Store(&discover.Ownership{}) // At once: a primary that is reconciled too early is not enqueued again.
 	}
 	w.listing.Store(l.cache)
 	for _, n := range l.cache.namespaces {

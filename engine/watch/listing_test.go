@@ -49,8 +49,8 @@ func TestConditionsOfBuiltInKindsAreKnownFromTheStart(t *testing.T) {
 // unpublished are kinds without schemas.
 type unpublished struct{ discover.Kinds }
 
-func (unpublished) Conditions(_ context.Context, gvk schema.GroupVersionKind) (discover.ConditionList, error) {
-	return discover.NoConditions, discover.NoKindError{GVK: gvk}
+func (unpublished) Ownership(_ context.Context, gvk schema.GroupVersionKind) (discover.Ownership, error) {
+	return discover.Ownership{}, discover.NoKindError{GVK: gvk}
 }
 
 // oneKind is the kind that an API server tells of.
@@ -96,7 +96,7 @@ func TestChangedKindIsWatchedAgain(t *testing.T) {
 		w := New(Key{GVK: services.GVK}, rules.VisibleToRules())
 		w.cache.Store(&Cache{kind: services, end: func() { over = true }})
 		ws := &Watcher{Log: slog.New(slog.DiscardHandler), Kinds: oneKind{kind: now}}
-		if err := ws.relearnConditions(t.Context(), w); err != nil {
+		if _, err := ws.relearnOwnership(t.Context(), w); err != nil {
 			t.Error(err)
 		}
 		if over != (now == changed) {

@@ -24,7 +24,7 @@ func newLooker(tb testing.TB, namespaced bool, objects ...*Object) *looker {
 	tb.Helper()
 	kind := discover.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Thing"}, Namespaced: namespaced}
 	w := silent(Key{GVK: kind.GVK, Role: Lookup})
-	f, err := NewFeed(w, kind, discover.NoConditions, nil, func(func(*unstructured.Unstructured) error) (string, error) { return "1", nil })
+	f, err := NewFeed(w, kind, discover.Ownership{}, nil, func(func(*unstructured.Unstructured) error) (string, error) { return "1", nil })
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -26,27 +27,30 @@ const schemaPoll = 10 * time.Second
 
 // GetsConditions reports whether reconcel writes conditions into the objects:
 // primaries of a custom kind.
-func (w *Watch) GetsConditions() bool { return w.Role == Primary && !schema.BuiltInGroup(w.GVK.Group) }
+func (w *Watch) GetsConditions() bool { return w.Role == Primary && w.IsCustom() }
 
-// learnConditions reads the list type of the kind's conditions, if reconcel writes any.
-func (ws *Watcher) learnConditions(ctx context.Context, w *Watch, c *Cache) {
-	if !w.GetsConditions() {
+// IsCustom reports whether the kind is not one of Kubernetes' own.
+func (w *Watch) IsCustom() bool { return !schema.BuiltInGroup(w.GVK.Group) }
+
+// learnOwnership reads how owners are recorded in the objects of a custom kind.
+func (ws *Watcher) learnOwnership(ctx context.Context, w *Watch, c *Cache) {
+	if !w.IsCustom() {
 		return
 	}
-	found, tries := discover.NoConditions, 0
+	found, tries := discover.Ownership{}, 0
 	_ = wait.PollUntilContextCancel(ctx, schemaRetry, true, func(ctx context.Context) (bool, error) {
 		var err error
-		if found, err = ws.Kinds.Conditions(ctx, c.kind.GVK); err == nil {
+		if found, err = ws.Kinds.Ownership(ctx, c.kind.GVK); err == nil {
 			return true, nil
 		}
 		tries++
-		if tries == schemaRetries {
+		if tries == schemaRetries && w.GetsConditions() {
 			ws.Log.Warn("schema not published, conditions are not written", "kind", c.kind.GVK.String(), "error", err)
 		}
 		return tries >= schemaRetries, nil
 	})
 	if ctx.Err() == nil {
-		c.conditions.Store(&found)
+		c.ownership.Store(&found)
 		w.onListed()
 	}
 }
@@ -56,7 +60,7 @@ func (ws *Watcher) learnConditions(ctx context.Context, w *Watch, c *Cache) {
 // their watches notify: a rejected write may be accepted now.
 func (ws *Watcher) FollowSchemas(ctx context.Context, watches func() []*Watch, changed func(), published func(discover.Schemas)) {
 	var last discover.Schemas
-	learned := discover.Schemas{} // the states from which conditions were learned
+	learned := discover.Schemas{} // the states from which ownership was learned
 	_ = wait.PollUntilContextCancel(ctx, schemaPoll, false, func(ctx context.Context) (bool, error) {
 		now, err := ws.readSchemas(ctx)
 		if err != nil {
@@ -83,7 +87,7 @@ func (ws *Watcher) readSchemas(ctx context.Context) (discover.Schemas, error) {
 	return discover.ReadSchemas(ctx, ws.Discovery)
 }
 
-// relearnAll reads conditions again where a schema differs from the learned one, and
+// relearnAll reads the ownership again where a schema differs from the learned one, and
 // updates learned. It returns the watches whose schemas have changed.
 func (ws *Watcher) relearnAll(ctx context.Context, watches []*Watch, learned, now discover.Schemas) (affected []*Watch) {
 	read, failed := discover.Schemas{}, discover.Schemas{}
@@ -94,10 +98,10 @@ func (ws *Watcher) relearnAll(ctx context.Context, watches []*Watch, learned, no
 			continue
 		}
 		read[gv] = url
-		if err := ws.relearnConditions(ctx, w); err != nil {
+		if other, err := ws.relearnOwnership(ctx, w); err != nil {
 			ws.Log.Debug("schema unavailable, will retry", "kind", w.GVK.String(), "error", err)
 			failed[gv] = url
-		} else if learned[gv] != "" {
+		} else if other || learned[gv] != "" {
 			affected = append(affected, w)
 		}
 	}
@@ -109,35 +113,33 @@ func (ws *Watcher) relearnAll(ctx context.Context, watches []*Watch, learned, no
 	return affected
 }
 
-// relearnConditions calls onListed if the list type of a kind's conditions has changed.
-// If the kind itself has changed, for example by gaining the status subresource, it is
+// relearnOwnership reports whether the list type of a kind's conditions or its granular fields have
+// changed. If the kind itself has changed, for example by gaining the status subresource, it is
 // listed again.
-func (ws *Watcher) relearnConditions(ctx context.Context, w *Watch) error {
+func (ws *Watcher) relearnOwnership(ctx context.Context, w *Watch) (changed bool, err error) {
 	c := w.cache.Load()
 	if c == nil {
-		return nil // They are read after the first list.
+		return false, nil // It is read after the first list.
 	}
 	if k, err := ws.Kinds.Find(ctx, w.GVK); err == nil && k != c.kind {
 		ws.Log.Info("kind changed, restarting its watch", "kind", w.GVK.String())
 		c.end()
-		return nil
+		return false, nil
 	}
-	if !w.GetsConditions() {
-		return nil
+	if !w.IsCustom() {
+		return false, nil
 	}
-	before := c.conditions.Load()
+	before := c.ownership.Load()
 	if before == nil {
-		return fmt.Errorf("the schema of %s is not known yet", w.GVK.Kind)
+		return false, fmt.Errorf("the schema of %s is not known yet", w.GVK.Kind)
 	}
-	now, err := ws.Kinds.Conditions(ctx, c.kind.GVK)
-	if err != nil {
-		return err
+	now, err := ws.Kinds.Ownership(ctx, c.kind.GVK)
+	if err != nil || reflect.DeepEqual(now, *before) {
+		return false, err
 	}
-	if now == *before {
-		return nil
+	c.ownership.Store(&now)
+	if now.Conditions != before.Conditions && w.GetsConditions() {
+		ws.Log.Info("schema of conditions changed", "kind", w.GVK.String())
 	}
-	ws.Log.Info("schema of conditions changed", "kind", w.GVK.String())
-	c.conditions.Store(&now)
-	w.onListed()
-	return nil
+	return true, nil
 }

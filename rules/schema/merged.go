@@ -16,3 +16,9 @@ func MergedBy(list *spec.Schema) (how string, keys []string) {
 	keys, _ = list.Extensions.GetStringSlice(listMapKeys)
 	return how, keys
 }
+
+// IsAtomicMap reports whether server-side apply replaces an object or a map as a whole.
+func IsAtomicMap(s *spec.Schema) bool {
+	how, _ := s.Extensions.GetString(mapType)
+	return how == "atomic"
+}

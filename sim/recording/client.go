@@ -124,8 +124,8 @@ func (k kinds) Versions(ctx context.Context, group string) (all []string, err er
 	return all, err
 }
 
-// Conditions implements discover.Kinds.
-func (k kinds) Conditions(ctx context.Context, gvk schema.GroupVersionKind) (list discover.ConditionList, err error) {
-	err = k.ask(&Call{Verb: conditionsVerb, Resource: gvk.String()}, &list, func() (any, error) { return k.live.Conditions(ctx, gvk) })
-	return list, err
+// Ownership implements discover.Kinds.
+func (k kinds) Ownership(ctx context.Context, gvk schema.GroupVersionKind) (o discover.Ownership, err error) {
+	err = k.ask(&Call{Verb: ownershipVerb, Resource: gvk.String()}, &o, func() (any, error) { return k.live.Ownership(ctx, gvk) })
+	return o, err
 }

@@ -78,11 +78,11 @@ type Call struct {
 
 // Verbs of calls that are no requests.
 const (
-	findVerb       = "find"
-	versionsVerb   = "versions"
-	conditionsVerb = "conditions"
-	randomVerb     = "random"
-	changesVerb    = "changes" // those that a shadow wants
+	findVerb      = "find"
+	versionsVerb  = "versions"
+	ownershipVerb = "ownership"
+	randomVerb    = "random"
+	changesVerb   = "changes" // those that a shadow wants
 )
 
 // IsWrite reports whether the call is a write.

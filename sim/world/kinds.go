@@ -35,6 +35,6 @@ func (ks kinds) Versions(_ context.Context, group string) (versions []string, er
 	return versions, nil
 }
 
-func (ks kinds) Conditions(_ context.Context, gvk schema.GroupVersionKind) (discover.ConditionList, error) {
-	return discover.ConditionsOf(ks.Kinds.Conditions(gvk)), nil
+func (ks kinds) Ownership(_ context.Context, gvk schema.GroupVersionKind) (discover.Ownership, error) {
+	return discover.OwnershipOf(ks.Schemas(), gvk), nil
 }

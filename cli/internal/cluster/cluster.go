@@ -48,10 +48,10 @@ func New(config *rest.Config) (*Cluster, error) {
 
 // cachedKinds send each question to the API server once.
 type cachedKinds struct {
-	kinds      discover.Kinds
-	found      memo[schema.GroupVersionKind, discover.Kind]
-	versions   memo[string, []string]
-	conditions memo[schema.GroupVersionKind, discover.ConditionList]
+	kinds     discover.Kinds
+	found     memo[schema.GroupVersionKind, discover.Kind]
+	versions  memo[string, []string]
+	ownership memo[schema.GroupVersionKind, discover.Ownership]
 }
 
 // Find implements discover.Kinds.
@@ -64,15 +64,15 @@ func (c *cachedKinds) Versions(ctx context.Context, group string) ([]string, err
 	return c.versions.get(group, func() ([]string, error) { return c.kinds.Versions(ctx, group) })
 }
 
-// Conditions implements discover.Kinds. A kind without a published schema has no
+// Ownership implements discover.Kinds. A kind without a published schema has no
 // conditions, as in an engine that has stopped waiting for the schema.
-func (c *cachedKinds) Conditions(ctx context.Context, gvk schema.GroupVersionKind) (discover.ConditionList, error) {
-	return c.conditions.get(gvk, func() (discover.ConditionList, error) {
-		list, err := c.kinds.Conditions(ctx, gvk)
+func (c *cachedKinds) Ownership(ctx context.Context, gvk schema.GroupVersionKind) (discover.Ownership, error) {
+	return c.ownership.get(gvk, func() (discover.Ownership, error) {
+		o, err := c.kinds.Ownership(ctx, gvk)
 		if discover.IsNoKind(err) {
-			return discover.NoConditions, nil
+			return discover.Ownership{}, nil
 		}
-		return list, err
+		return o, err
 	})
 }
 

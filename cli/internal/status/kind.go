@@ -101,11 +101,11 @@ func (k *kind) find(ctx context.Context, kinds discover.Kinds) (err error) {
 	if kindschema.BuiltInGroup(k.gk.Group) {
 		return nil
 	}
-	list, err := kinds.Conditions(ctx, served.GVK)
+	owners, err := kinds.Ownership(ctx, served.GVK)
 	if err != nil {
 		return fmt.Errorf("read the schema of %s: %w", k.gk, err)
 	}
-	k.hasConditions = list != discover.NoConditions
+	k.hasConditions = owners.Conditions != discover.NoConditions
 	return nil
 }
 
