@@ -5,6 +5,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -158,9 +159,10 @@ func TestAdmissionStripsMarks(t *testing.T) {
 	}
 }
 
-// TestAdmissionStripsOnlyAtCreation has policies for creations alone: the next apply restores what they removed.
+// TestAdmissionStripsOnlyAtCreation has policies for creations alone: reconcel restores at once what they removed, and
+// reports nothing.
 func TestAdmissionStripsOnlyAtCreation(t *testing.T) {
-	for name, s := range map[string]strip{"owner": stripsOwner, "hash": stripsHash, "label": stripsLabel} {
+	for name, s := range map[string]strip{"owner": stripsOwner, "hash": stripsHash, "label": stripsLabel, "annotations": stripsAnnotations} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.CRD(widgetCRD)
@@ -170,6 +172,9 @@ func TestAdmissionStripsOnlyAtCreation(t *testing.T) {
 			primary := w.Create(widget("one", "value: first"))
 			w.says(widgets, "one", "Ready", "True", "")
 			w.belongs(configs, "one-a", primary)
+			if found := w.EventReasons("Widget", "one"); slices.Contains(found, "Rejected") {
+				t.Errorf("the Events are %v", found)
+			}
 		})
 	}
 }

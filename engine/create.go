@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -99,6 +100,11 @@ func (p *pass) mayCreateAgain(ctx context.Context, d *rules.Desired, w *written)
 
 // created handles the API server's answer to a creation.
 func (p *pass) created(ctx context.Context, c *creation) (step, error) {
+	if _, lost := errors.AsType[*strippedError](c.err); lost {
+		// The policy may apply to creations alone. No event would follow if the label was removed,
+		// by which the watch selects.
+		c.err = p.write(ctx, c.kind, c.d, c.w, c.w.object)
+	}
 	if c.err == nil {
 		c.w.foreign = false
 		p.did(Created, c.d, c.why)
