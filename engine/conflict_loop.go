@@ -180,6 +180,7 @@ type conflictLoopError struct {
 	by     string // who changes which fields, or deletes the object; empty if the rendering changes
 	wait   time.Duration
 
+	remedy  string // "": that of a child
 	reads   string // what the expressions read that changes with each write; "": not known
 	deleted bool
 }
@@ -192,7 +193,7 @@ func (e *conflictLoopError) Error() string {
 	if e.deleted {
 		return fmt.Sprintf("%s: %s each time reconcel creates it; stop that writer", e.object, e.by)
 	}
-	return fmt.Sprintf("%s: %s each time reconcel restores it; stop that writer, or add the field to ignoreFields", e.object, e.by)
+	return fmt.Sprintf("%s: %s each time reconcel restores it; %s", e.object, e.by, cmp.Or(e.remedy, "stop that writer, or add the field to ignoreFields"))
 }
 
 // damp counts an update of an object, and returns an error if the update has to

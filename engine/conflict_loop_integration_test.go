@@ -3,14 +3,17 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"reconcel/engine"
 	"reconcel/internal/devcluster"
+	"reconcel/internal/e2e"
 )
 
 // fighting returns the rules of one of two installations that disagree about a child and
@@ -142,4 +145,44 @@ func (w *world) wrote(from, to time.Time, most int) {
 		highest = max(highest, n)
 	}
 	w.Logf("at most %d writes of one object in %s: %v", highest, to.Sub(from).Round(time.Second), devcluster.Tally(w.Writes(from)))
+}
+
+// TestFinalizerConflictLoop has a writer that removes the finalizer of a primary that needs it, or adds one that the
+// primary does not need, each time reconcel restores it. The first repairs are immediate, and later ones delayed.
+func TestFinalizerConflictLoop(t *testing.T) {
+	for name, body := range map[string]string{
+		"removed": `{"metadata":{"finalizers":null}}`,
+		"added":   `{"metadata":{"finalizers":["reconcel.dev/widget-NAMESPACE"]}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.CRD(widgetCRD)
+			source := widgetRules("", configMapChild("a", "${self.metadata.name}-a"))
+			if name == "removed" {
+				source, _ = w.acrossScopes("")
+			}
+			w.run(source)
+			w.Create(widget("one", "value: first"))
+			w.says(widgets, "one", "Ready", "True", "")
+			since := time.Now()
+			contested := errors.New("it is not contested")
+			for attack := 0; contested != nil && attack < 100; attack++ {
+				before := w.Patch(widgets, "one", w.Fill(body)).GetFinalizers()
+				w.Eventually("reconcel to restore the finalizer, or to say that it waits", func() error {
+					now := w.Get(widgets, "one")
+					if contested = e2e.Condition(now, "Ready", "False"); contested != nil && slices.Equal(now.GetFinalizers(), before) {
+						return contested
+					}
+					return nil
+				})
+			}
+			w.saysOf(widgets, "Ready", "Contested", "another writer changed the finalizer reconcel.dev/widget-"+w.Namespace)
+			w.told("Widget", "one", "Contested")
+			w.says(widgets, "one", "Ready", "True", "")
+			writes := w.Writes(since)
+			if edits := slices.DeleteFunc(writes, func(r devcluster.Request) bool { return r.Resource != "widgets" || r.Subresource != "" }); len(edits) > 20 {
+				t.Errorf("reconcel edited the primary %d times", len(edits))
+			}
+		})
+	}
 }

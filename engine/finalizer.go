@@ -22,17 +22,45 @@ import (
 const FinalizedPrefix = "finalized.reconcel.dev/"
 
 // ensureFinalizer adds the rule's finalizer to the primary if it needs one, before any write
-// that depends on it, and removes the finalizer if it is no longer needed.
+// that depends on it, and removes the finalizer if it is no longer needed. If another writer
+// undoes that again and again, it does so more and more slowly.
 func (p *pass) ensureFinalizer(ctx context.Context, r *rules.RuleResult) error {
-	has := p.self.HasFinalizer(r.Rule)
+	has, edit := p.self.HasFinalizer(r.Rule), p.release
 	switch needs := r.NeedsFinalizer(); {
 	case needs && !has, has && p.finalized(r.Rule):
-		// The annotation remains if a deselected primary matches again.
-		return p.editMetadata(ctx, p.withFinalizer(r.Rule), map[string]any{FinalizedPrefix + r.Rule.Name: nil})
-	case !needs && has && p.dispensable(r):
-		return p.release(ctx, r.Rule)
+		edit = p.addFinalizer
+	case needs || !has || !p.dispensable(r):
+		return nil
 	}
-	return nil
+	d := p.memory.finalizer(r.Rule.Name)
+	before := *d
+	if wait := d.repair(p.engine.clock.Now()); wait > 0 {
+		return &conflictLoopError{
+			object: p.req.String(), by: "another writer changed the finalizer " + rules.Finalizer(r.Rule.Name), wait: wait,
+			remedy: "let that writer leave out metadata.finalizers",
+		}
+	}
+	err := edit(ctx, r.Rule)
+	d.uncount(before, err)
+	return err
+}
+
+// addFinalizer adds the rule's finalizer. The annotation remains if a deselected primary matches again.
+func (p *pass) addFinalizer(ctx context.Context, rule *rules.Rule) error {
+	return p.editMetadata(ctx, p.withFinalizer(rule), map[string]any{FinalizedPrefix + rule.Name: nil})
+}
+
+// finalizer returns the damper of the edits of a rule's finalizer.
+func (m *memory) finalizer(rule string) *damper {
+	d := m.finalizers[rule]
+	if d == nil {
+		d = &damper{}
+		if m.finalizers == nil {
+			m.finalizers = map[string]*damper{}
+		}
+		m.finalizers[rule] = d
+	}
+	return d
 }
 
 // dispensable reports whether a live primary no longer needs the rule's finalizer.

@@ -28,6 +28,7 @@ type memory struct {
 	reads        watch.Reads
 	self         *watch.Object            // the response to our last write of the primary, until the cache catches up
 	patches      map[string]*writtenPatch // by manager
+	finalizers   map[string]*damper       // by rule name
 	deselectedAt map[string]time.Time     // when a rule was first seen to deselect the primary, by rule name
 
 	orphaning atomic.Bool // the primary is deleted without its children; set when an event shows it
