@@ -69,7 +69,8 @@ func (s movingSender) move(ctx context.Context, p watch.Patch, version string, r
 	}
 	u, err := of.Get(context.WithValue(ctx, accountKey{}, nil), p.Name, metav1.GetOptions{})
 	if err != nil {
-		return errors.Join(rejection, fmt.Errorf("read %s/%s: %w", p.Kind.GVK.Kind, p.Name, err))
+		// Not with the rejection, which is retried after minutes.
+		return fmt.Errorf("read %s/%s: %w", p.Kind.GVK.Kind, p.Name, err)
 	}
 	lost := managedfields.LostIn(u.Object, version)
 	if len(lost.Managers()) > 0 {
