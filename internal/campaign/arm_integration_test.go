@@ -117,6 +117,6 @@ func (r *faultRun) tick() {
 // hide lets discovery lack a group for a while.
 func (r *faultRun) hide() {
 	a := r.plan.Absence
-	r.thaw = r.control.proxy.HideGroup(a.Group, a.How)
+	r.thaw = r.control.proxy.HideGroup(r.placeholders.Replace(a.Group), a.How)
 	r.thawAt = time.Now().Add(time.Duration(a.Seconds) * time.Second)
 }

@@ -26,6 +26,7 @@ type stage struct {
 	cluster *devcluster.Cluster
 	binary  string
 	history *oracle.History
+	strips  *sync.Once // the policies of the strippings have been created
 
 	mu         sync.Mutex
 	shared     map[string]*controller // by workload
@@ -35,7 +36,7 @@ type stage struct {
 func newStage(t *testing.T, crds ...string) *stage {
 	t.Helper()
 	s := &stage{T: t, cluster: devcluster.Start(t, devcluster.Options{Users: []string{limitedUser + ":campaign"}}), binary: e2e.Build(t),
-		shared: map[string]*controller{}, references: map[string]*reference{}}
+		strips: &sync.Once{}, shared: map[string]*controller{}, references: map[string]*reference{}}
 	s.world = e2e.In(t, s.cluster, "default")
 	s.world.CRD(faultCRD("Box", "boxes", "Namespaced") + "---" + faultCRD("Bin", "bins", "Namespaced") + "---" + faultCRD("Crate", "crates", "Cluster"))
 	for _, crd := range crds {

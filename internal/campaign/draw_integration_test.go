@@ -31,12 +31,14 @@ type draw struct {
 
 // drawAll selects plans of each family. All of them run in a soak, and a sample in make
 // test. The workloads of a sample are selected first, because each needs a reference.
-func drawAll(t *testing.T, selected []family, random *rand.Rand) (draws []*draw) {
+func (s *stage) drawAll(t *testing.T, selected []family, random *rand.Rand) (draws []*draw) {
 	t.Helper()
 	var all []workload
+	policies := s.servesPolicies(t)
 	for _, name := range workloadNames(t) {
-		if only := os.Getenv("RECONCEL_WORKLOAD"); only == "" || only == name {
-			all = append(all, readWorkload(t, name))
+		w := readWorkload(t, name)
+		if only := os.Getenv("RECONCEL_WORKLOAD"); (only == "" || only == name) && (policies || !w.strips()) {
+			all = append(all, w)
 		}
 	}
 	for _, f := range selected {

@@ -3,6 +3,7 @@
 package campaign
 
 import (
+	"cmp"
 	"strings"
 
 	"reconcel/internal/faultproxy"
@@ -160,9 +161,10 @@ func clusterErrors(w workload, _ *reference) (plans []plan) {
 
 // absences are groups that discovery lacks for a while, from each step on.
 func absences(w workload, _ *reference) (plans []plan) {
+	group := cmp.Or(w.Group, "faults.reconcel.dev")
 	for step := range w.Steps {
 		for _, how := range []faultproxy.Absence{faultproxy.GroupMissing, faultproxy.GroupEmpty} {
-			plans = append(plans, plan{Workload: w.name, Absence: &absence{Step: step, Group: "faults.reconcel.dev", How: how, Seconds: 5}})
+			plans = append(plans, plan{Workload: w.name, Absence: &absence{Step: step, Group: group, How: how, Seconds: 5}})
 		}
 	}
 	return plans

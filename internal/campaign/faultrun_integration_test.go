@@ -31,6 +31,8 @@ type faultRun struct {
 	control      *controller
 	seen         *oracle.Selection
 	ends         []uint64 // the version at the end of each step
+	stripped     stripping
+	gitops       *gitops // nil before the first apply
 
 	injected interface{ Hits() (int, time.Time) }
 	due      chan struct{} // closed when the process must crash
@@ -64,6 +66,9 @@ func (s *stage) newFaultRun(t *testing.T, w workload, p plan, mode alone) *fault
 	r.seen = s.history.Select(names.WithValues(w.Values), func(k oracle.Key) bool {
 		return strings.Contains(k.Namespace+"/"+k.Name, r.namespace) && k.Name != "kube-root-ca.crt" && k.Namespace != "default"
 	})
+	if w.Group != "" {
+		r.createCarts()
+	}
 	for _, object := range w.Setup {
 		r.create(object)
 	}
@@ -106,6 +111,10 @@ func (s *stage) sharedController(w workload, rules string) *controller {
 // do performs a step.
 func (r *faultRun) do(s step) {
 	r.Helper()
+	r.strip(s.Strips)
+	if s.DropsVersion {
+		r.dropVersion()
+	}
 	switch {
 	case s.Apply != nil:
 		r.create(s.Apply)
@@ -130,6 +139,8 @@ func (r *faultRun) do(s step) {
 			r.Fatalf("delete %s %s: %v", s.Delete.Kind, s.Delete.Name, err)
 		}
 		r.awaitDeletion(live)
+	case s.GitOps != nil:
+		r.applies(s.GitOps)
 	default:
 		r.control.place(r.placeholders.Replace(s.Rules))
 	}

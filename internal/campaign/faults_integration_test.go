@@ -35,7 +35,7 @@ func TestFaults(t *testing.T) {
 	if only := os.Getenv("RECONCEL_FAMILY"); only != "" {
 		selected = slices.DeleteFunc(slices.Clone(families), func(f family) bool { return f.name != only })
 	}
-	draws := drawAll(t, selected, chance(t))
+	draws := s.drawAll(t, selected, chance(t))
 	s.Run("references", func(t *testing.T) { s.allReferences(t, draws) })
 	recorded := recordedPlans(t)
 	for _, d := range draws {

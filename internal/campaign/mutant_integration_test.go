@@ -88,7 +88,7 @@ func (s *stage) failPlan(t *testing.T, m mutant, binary string) {
 
 // with returns the stage with another controller. It judges by the same references.
 func (s *stage) with(t *testing.T, binary string) *stage {
-	return &stage{T: t, world: s.world, cluster: s.cluster, binary: binary, history: s.history,
+	return &stage{T: t, world: s.world, cluster: s.cluster, binary: binary, history: s.history, strips: s.strips,
 		shared: map[string]*controller{}, references: s.references}
 }
 

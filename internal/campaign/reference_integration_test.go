@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/internal/e2e"
 	"reconcel/internal/faultproxy"
@@ -31,7 +32,7 @@ type reference struct {
 func (r *reference) resources() (found []string) {
 	for key := range r.Births {
 		kind, _, _ := strings.Cut(key, " ")
-		resource, _ := meta.UnsafeGuessKindToResource(faultKinds[kind])
+		resource, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: kind})
 		found = append(found, resource.Resource)
 	}
 	slices.Sort(found)
@@ -128,6 +129,9 @@ func (r *faultRun) settles() (changed time.Time) {
 		}
 		if left := r.seen.Abandoned(); len(left) > 0 {
 			return fmt.Errorf("the garbage collector has not deleted %v", left)
+		}
+		if job := r.seen.Any("Job"); job != nil {
+			return fmt.Errorf("Job %s is not gone", job.GetName()) // All have a time to live.
 		}
 		if err := r.reported(); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,17 +29,23 @@ type workload struct {
 	Generated []string         `json:"generated"` // prefixes of generated names
 	Values    []string         `json:"values"`    // keys of Secrets with generated values
 	Order     []oracle.Order   `json:"order"`     // of deletions
+	Group     string           `json:"group"`     // of a kind Cart that only this run has, if any
 	Steps     []step           `json:"steps"`
 
 	name string
 }
 
-// step is one operation. It has one of these.
+// step is one operation, and what is around it.
 type step struct {
+	Strips       stripping `json:"strips"`       // what admission removes from the operation on, until the next step
+	DropsVersion bool      `json:"dropsVersion"` // before the operation, Cart loses version v1
+
+	// The operation is one of these.
 	Apply  map[string]any `json:"apply"`
 	Patch  *target        `json:"patch"`
 	Delete *target        `json:"delete"`
-	Rules  string         `json:"rules"` // replaces the rules
+	Rules  string         `json:"rules"`  // replaces the rules
+	GitOps map[string]any `json:"gitops"` // is applied by force, and again and again from now on
 }
 
 // target is an object, in the namespace of the run by default.
@@ -58,6 +65,11 @@ func (w workload) reloads() bool {
 		}
 	}
 	return false
+}
+
+// strips reports whether admission removes something in a step.
+func (w workload) strips() bool {
+	return slices.ContainsFunc(w.Steps, func(s step) bool { return s.Strips != "" })
 }
 
 const workloads = "testdata/workloads"
@@ -97,6 +109,7 @@ var faultKinds = map[string]schema.GroupVersionKind{
 	"Secret":     e2e.GVK("v1", "Secret"),
 	"Service":    e2e.GVK("v1", "Service"),
 	"Deployment": e2e.Deployment,
+	"Job":        e2e.GVK("batch/v1", "Job"),
 }
 
 // observedResources are the resources of faultKinds.
@@ -108,6 +121,7 @@ var observedResources = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "secrets"},
 	{Version: "v1", Resource: "services"},
 	{Group: "apps", Version: "v1", Resource: "deployments"},
+	{Group: "batch", Version: "v1", Resource: "jobs"},
 }
 
 // faultCRD is a CRD of the workloads.

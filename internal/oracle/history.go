@@ -119,6 +119,17 @@ func (s *Selection) Live(key Key) *unstructured.Unstructured {
 	return nil
 }
 
+// Any returns an existing object of a kind, or nil.
+func (s *Selection) Any(kind string) *unstructured.Unstructured {
+	all, _ := s.versionsByKey()
+	for key, versions := range all {
+		if last := versions[len(versions)-1]; key.Kind == kind && !last.deleted {
+			return last.object
+		}
+	}
+	return nil
+}
+
 // Saw reports whether an object had a resourceVersion.
 func (s *Selection) Saw(key Key, resourceVersion string) bool {
 	all, _ := s.versionsByKey()

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
@@ -51,4 +52,45 @@ func (h *History) observe(t testing.TB, client dynamic.ResourceInterface) {
 		}
 	})
 	t.Cleanup(func() { watching.Stop(); observing.Wait() })
+}
+
+// Follow records the versions of the objects of a custom resource whose CRD may change until the
+// test ends. Such a change ends the watch, and the API server does not resume it: the versions until
+// the next list are missed.
+func (h *History) Follow(t testing.TB, client dynamic.ResourceInterface) {
+	t.Helper()
+	record := func(event watch.EventType) func(any) {
+		return func(o any) {
+			if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
+				o = gone.Obj
+			}
+			h.Record(event, o.(*unstructured.Unstructured))
+		}
+	}
+	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
+		ListerWatcher: &cache.ListWatch{
+			ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+				return client.List(ctx, options)
+			},
+			WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+				return client.Watch(ctx, options)
+			},
+		},
+		ObjectType: &unstructured.Unstructured{},
+		Handler: cache.ResourceEventHandlerFuncs{
+			AddFunc: record(watch.Added),
+			UpdateFunc: func(before, after any) {
+				if before.(*unstructured.Unstructured).GetResourceVersion() != after.(*unstructured.Unstructured).GetResourceVersion() {
+					record(watch.Modified)(after)
+				}
+			},
+			DeleteFunc: record(watch.Deleted),
+		},
+	})
+	var following sync.WaitGroup
+	following.Go(func() { informer.RunWithContext(t.Context()) })
+	t.Cleanup(following.Wait)
+	if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
+		t.Fatal("the list of the objects did not come")
+	}
 }
