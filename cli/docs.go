@@ -15,6 +15,7 @@ import (
 	"reconcel/cli/internal/reference"
 	"reconcel/cli/internal/settings"
 	"reconcel/rules"
+	"reconcel/rules/check"
 	"reconcel/rules/infer"
 	"reconcel/rules/source"
 )
@@ -120,7 +121,8 @@ func (f *docsFlags) wanted(program *rules.Program) (func(runtimeschema.GroupVers
 // described returns the rules with the CRDs of their kinds. Those that are not given are
 // derived from the rules.
 func described(loaded *rules.Loaded, kinds offline.Kinds) (reference.Source, error) {
-	from := reference.Source{Loaded: loaded, Kinds: kinds.Set, Definitions: map[runtimeschema.GroupKind]map[string]any{}}
+	from := reference.Source{Loaded: loaded, Kinds: kinds.Set, Definitions: map[runtimeschema.GroupKind]map[string]any{},
+		ExcludedWith: check.Check(loaded.File, kinds.Set, nil).ExcludedWith}
 	for _, p := range loaded.Program.Primaries() {
 		if crd := kinds.Definition(p.GVK.GroupKind()); crd != nil {
 			from.Definitions[p.GVK.GroupKind()] = crd

@@ -100,6 +100,59 @@ func TestLastValidRules(t *testing.T) {
 	p.Kill()
 }
 
+// TestNewCheck restarts reconcel with rules that were valid until a check was added: they stay active, and a change of
+// them is rejected as long as the check finds something.
+func TestNewCheck(t *testing.T) {
+	t.Parallel()
+	cluster := devcluster.Start(t, devcluster.Options{CRDs: "../crds", Users: []string{"operator:system:masters"}})
+	binary := e2e.Build(t)
+	o := &operator{&reviewer{T: t, binary: binary, kubeconfig: cluster.UserKubeconfig(t, "operator")}}
+	const rules = `apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: foo
+  for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}
+  children:
+  - {id: cache, when: self.spec.replicas > 1, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-cache"}}}
+  - {id: reader, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-reader"}, data: {cache: "${cache.metadata.name}"}}}
+`
+	dir := t.TempDir()
+	file, manifest := filepath.Join(dir, "rules.yaml"), filepath.Join(dir, "foos.yaml")
+	for name, text := range map[string]string{file: rules, manifest: foosManifest(1)} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := func(args ...string) *e2e.Process {
+		t.Helper()
+		return startAs(t, binary, cluster, "reconcel", append([]string{"--leader-elect=false", "--listen=off", "-n=default", "-f", file}, args...)...)
+	}
+	e2e.Kubectl(t, cluster, "apply", "-f", manifest)
+	before := start("--ignore-check=excluded-reader")
+	before.Runs()
+	e2e.Kubectl(t, cluster, "wait", "--for=condition=Ready", "foo", "--all", "--timeout=60s")
+	o.becomes(0, []string{"1 ready of 1 resource"})
+	before.Kill()
+
+	p := start()
+	p.Logs("rules stay active although invalid for the cluster", time.Minute)
+	e2e.Kubectl(t, cluster, "patch", "foo", "foo-0", "--type=merge", "-p", `{"spec":{"replicas":2}}`)
+	e2e.Kubectl(t, cluster, "wait", "--for=create", "configmap", "foo-0-cache", "foo-0-reader", "--timeout=30s")
+	o.becomes(1, []string{`rules.yaml:8:\d+: .*cache has a when`, "1 ready of 1 resource"})
+
+	if err := os.WriteFile(file, []byte(strings.Replace(rules, "{cache:", "{changed: yes, cache:", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.Logs("rules not reloaded, the last valid rules stay active", time.Minute)
+	o.becomes(1, []string{`rules files rejected, .*rules.yaml:8:\d+: .*cache has a when`})
+	if err := os.WriteFile(file, []byte(strings.Replace(rules, "cache.metadata.name", "cache.?metadata.?name", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.Logs("rules reloaded", time.Minute)
+	o.becomes(0, []string{"1 ready of 1 resource"})
+	p.Kill()
+}
+
 // TestNoLastValidRules starts an installation whose rules were never valid: it ends, and what it says is in the
 // format of the log.
 func TestNoLastValidRules(t *testing.T) {

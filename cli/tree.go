@@ -36,6 +36,7 @@ cluster-scoped.
   missing      the rule wants it, and it does not exist
   waiting      the rule waits for something before it creates the object
   failed       it cannot be rendered, or another object has its name
+  excluded     it reads a child that its when excludes, and is excluded with it
   unread       you may not list the kind
 
 The resource itself has the state that status prints. With the rules (-f, or those of

@@ -90,7 +90,7 @@ func (r *rule) sayAbsences() {
 		r.say(&r.found.Warnings, r.specless)
 	}
 	for _, e := range r.absences {
-		if e.Check == "" { // One of the kinds lacks the field.
+		if c, _ := lint.Named(e.Check); e.Check == "" || c.Certain { // Without a name: one of the kinds lacks the field.
 			r.say(&r.found.Errors, e)
 			continue
 		}

@@ -16,6 +16,7 @@ const labelSelector = "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"
 
 // body checks everything in a rule except the names that it declares.
 func (r *rule) body() {
+	r.findExcludable()
 	g := &guard{rule: r, sc: r.scope(nil), work: &work{}}
 	known := g.decision(r.src.For.When, types.BoolKind, r.selected(), r.src.For.Entry+".when").truly().and(r.selected())
 	r.allowed()
@@ -104,11 +105,10 @@ func (g *guard) texts(n *source.Node, f facts, where string) {
 func (g *guard) child(ch *syntax.Child, f facts) {
 	r := g.rule
 	r.prefix = ch.Entry + ": "
-	r.want(ch.When, g.sc, types.BoolKind, "when")
 	g = g.at("")
 	g.quiet = !r.isIntact(ch.When)
 	f = f.and(g.decision(ch.When, types.BoolKind, f, "when").truly())
-	g.mayLack(ch)
+	g.reader = ch
 	g.decision(ch.Replicas, types.IntKind, f, "replicas")
 	g.decision(ch.MaxUnavailable, types.IntKind, f, "maxUnavailable")
 	names, f := g.forEach(ch.ForEach, f)
@@ -123,7 +123,7 @@ func (g *guard) child(ch *syntax.Child, f facts) {
 	r.template(ch, k, g.sc)
 	r.replicas(ch)
 	g.template(ch.Template, f)
-	g.excludable = nil
+	g.reader = nil
 	names["child"] = r.all.kindType(k)
 	g.sc = r.scope(names)
 	g.decision(ch.ReadyWhen, types.BoolKind, f, "readyWhen")

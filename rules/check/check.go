@@ -23,6 +23,9 @@ type Found struct {
 	// Unreported are the kinds of primaries without status.conditions, which a
 	// warning names.
 	Unreported []runtimeschema.GroupVersionKind
+
+	// ExcludedWith are the ids of the children whose exclusion excludes a child that reads them.
+	ExcludedWith map[*syntax.Child][]string
 }
 
 // Check checks rules against the schemas of the kinds that they mention.
@@ -107,7 +110,10 @@ type rule struct {
 	damage            damage
 	prefix            string // of complaints, as the compiler writes it
 
-	absences []*source.Error       // warnings about fields that may be absent
+	// excludable are the children that a when may exclude, by id.
+	excludable map[string]*syntax.Child
+
+	absences []*source.Error       // about what may be absent
 	specless *source.Error         // the warning that the CRD does not require spec, or nil
 	intact   map[*source.Expr]bool // what isIntact has found
 	marked   map[*source.Node]bool // labels and annotations that were checked

@@ -14,7 +14,7 @@ import (
 // the default was used: if x is absent, x.orValue("") != "" is false.
 func (g *guard) comparison(c ast.CallExpr, f facts) outcome {
 	args := c.Args()
-	left, right := g.eval(args[0], f), g.eval(args[1], f)
+	left, right := g.read(args[0], f), g.read(args[1], f)
 	a, fallback := g.absentValue(args[0], f)
 	b := literalValue(args[1])
 	present := fallback
@@ -129,20 +129,17 @@ func compareLiterals(op string, a, b ref.Val) (result, ok bool) {
 
 // function handles all other calls.
 func (g *guard) function(c ast.CallExpr, f facts) outcome {
-	if out, known := g.included(c); known {
+	if out, known := g.included(c, f); known {
 		return out
-	}
-	for _, arg := range c.Args() {
-		g.readsExcluded(arg, f)
 	}
 	var target outcome
 	if c.IsMemberFunction() {
-		target = g.eval(c.Target(), f)
+		target = g.read(c.Target(), f)
 	}
 	ran := target.ran
 	args := make([]outcome, len(c.Args()))
 	for i, arg := range c.Args() {
-		args[i] = g.eval(arg, f)
+		args[i] = g.read(arg, f)
 		ran = ran.and(args[i].ran)
 	}
 	out := g.result(c, target, args, f)

@@ -1,70 +1,125 @@
 package check
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
 
 	"reconcel/rules/expr"
 	"reconcel/rules/lint"
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
-// childKey begins the path of a child among the facts. No field of the primary has such a path.
-const childKey = "child" + step + step
-
-// excludable returns the children that may be excluded by their when, as values by id. A child with forEach or replicas
-// is then an empty list, which everybody can read.
-func (r *rule) excludable() map[string]*value {
-	out := map[string]*value{}
-	for _, c := range r.src.Children {
-		if c.When != nil && c.Replicas == nil && len(c.ForEach) == 0 {
-			out[c.ID.Value] = &value{key: childKey + c.ID.Value, shown: c.ID.Value}
+// findExcludable finds the children that may be excluded by their when. A child with forEach or replicas is then an
+// empty list, which everybody can read.
+func (r *rule) findExcludable() {
+	r.excludable = map[string]*syntax.Child{}
+	for _, ch := range r.entries() {
+		r.prefix = ch.Entry + ": "
+		r.want(ch.When, r.names, types.BoolKind, "when")
+	}
+	r.prefix = ""
+	for _, ch := range r.src.Children {
+		if ch.When != nil && ch.Replicas == nil && len(ch.ForEach) == 0 && r.isIntact(ch.When) {
+			r.excludable[ch.ID.Value] = ch
 		}
+	}
+}
+
+// lenient returns a guard for an operand whose absence the expression allows, such as that of .? and has().
+func (g *guard) lenient(operand ast.Expr) *guard {
+	if root := rootOf(operand); root.Kind() != ast.IdentKind && !isCall(root, operators.Conditional) {
+		return g
+	}
+	out := *g
+	out.reader = nil
+	return &out
+}
+
+// rootOf returns the expression at which the selections of an operand begin.
+func rootOf(e ast.Expr) ast.Expr {
+	for expr.Operand(e) != e {
+		e = expr.Operand(e)
+	}
+	return e
+}
+
+// read evaluates an operand that must exist.
+func (g *guard) read(e ast.Expr, f facts) outcome {
+	out := g.eval(e, f)
+	g.readsExcluded(e, out, f)
+	return out
+}
+
+// sizesOf returns the expressions that decide how many objects a child has.
+func sizesOf(ch *syntax.Child) (out []*source.Expr) {
+	if ch.Replicas != nil {
+		out = append(out, ch.Replicas)
+	}
+	for _, it := range ch.ForEach {
+		out = append(out, it.In)
 	}
 	return out
 }
 
-// mayLack prepares the guard for the expressions of a child without a when. If one of them reads an excluded child, the
-// reader is excluded as well, although no when of its own says so.
-func (g *guard) mayLack(ch *syntax.Child) {
-	if ch.When == nil {
-		g.excludable = g.rule.excludable()
-	}
-}
-
-// excluded returns the child that an expression names, if it may be excluded.
-func (g *guard) excluded(e ast.Expr) *value {
-	if e.Kind() != ast.IdentKind {
-		return nil
-	}
-	for _, v := range g.vars {
-		if v.name == e.AsIdent() {
-			return nil
-		}
-	}
-	return g.excludable[e.AsIdent()]
-}
-
-// readsExcluded warns about an operand that may be an excluded child.
-func (g *guard) readsExcluded(operand ast.Expr, f facts) {
-	v := g.excluded(operand)
-	if v == nil || g.quiet || f.include(v.key) {
+// readsExcluded notes that the reader is excluded together with the child that a value is. It is an error if the reader
+// has no when of its own, which could say so.
+func (g *guard) readsExcluded(e ast.Expr, of outcome, f facts) {
+	if g.reader == nil || g.quiet || of.value == nil || e.Kind() == ast.CallKind { // What a call hands on is read in the call.
 		return
 	}
-	w := g.rule.complaint(expr.Position(g.t.src, g.t.ast, operand.ID()),
-		"%s: %s has a when, and while that is false, the child that reads it is not created, or is deleted, too", g.where, v.shown)
-	w.Hint = "give both the same when, or read " + v.shown + ".? or included(" + v.shown + ")"
+	id, isChild := strings.CutPrefix(of.key, madeKey)
+	c := g.rule.excludable[id]
+	if !isChild || c == nil || f.include(of.key) || g.holds(c.When, f) {
+		return
+	}
+	if with := g.rule.found.ExcludedWith; !slices.Contains(with[g.reader], id) {
+		with[g.reader] = append(with[g.reader], id)
+	}
+	if g.reader.When != nil || g.rule.readSame(sizesOf(g.reader), c.When) {
+		return // What decides about the reader may agree with the when.
+	}
+	w := g.rule.complaint(expr.Position(g.t.src, g.t.ast, e.ID()),
+		"%s: %s has a when, and while that is false, %q, which reads it, is not created, or is deleted, although it has no when", g.where, id, g.reader.ID.Value)
+	w.Hint = "give " + g.reader.ID.Value + " the same when, or read " + id + ".? or included(" + id + ")"
 	w.Check = lint.ExcludedReader
 	g.rule.absences = append(g.rule.absences, w)
 }
 
+// listLookup evaluates what selects the objects of a lookup that is a list, where the list is read: it is not known if
+// that reads an excluded child. A lookup of one object is awaited then.
+func (g *guard) listLookup(id string, f facts) {
+	for _, l := range g.rule.src.Lookups {
+		if l.ID.Value != id || l.Name != nil {
+			continue
+		}
+		outer := g.rule.prefix
+		g.rule.prefix = l.Entry + ": "
+		inner := &guard{rule: g.rule, reader: g.reader, work: g.work}
+		inner.at("namespace").node(l.Namespace, f)
+		inner.at("names").node(l.Names, f)
+		inner.at("selector").node(l.Selector, f)
+		g.rule.prefix = outer
+	}
+}
+
 // included returns what is known if a child is wanted, or exists.
-func (g *guard) included(c ast.CallExpr) (outcome, bool) {
+func (g *guard) included(c ast.CallExpr, f facts) (outcome, bool) {
 	switch expr.IDFunction(c.FunctionName()) {
 	case expr.Included, expr.Exists:
-		if args := c.Args(); len(args) == 1 && !c.IsMemberFunction() {
-			if v := g.excluded(args[0]); v != nil {
-				return outcome{yes: facts(nil).with(v)}, true
+		if args := c.Args(); len(args) == 1 && !c.IsMemberFunction() && args[0].Kind() == ast.IdentKind {
+			id := args[0].AsIdent()
+			out := outcome{yes: facts{madeKey + id: true}}
+			if child := g.rule.excludable[id]; child != nil {
+				hushed := *g
+				hushed.quiet, hushed.vars = true, nil
+				out.yes = out.yes.and(hushed.expression(child.When, f).truly())
 			}
+			return out, true
 		}
 	case expr.Existing, expr.ByKey, expr.Previous:
 		return outcome{}, true // They read a list.

@@ -10,20 +10,20 @@ import (
 	"reconcel/rules/expr"
 	"reconcel/rules/lint"
 	"reconcel/rules/source"
+	"reconcel/rules/syntax"
 )
 
 // A guard evaluates expressions to find fields that may be absent.
 type guard struct {
-	rule *rule
-	sc   *expr.TypedScope
-	t    *typed
-	vars []named
-	// excludable are the children that the expressions must not read plainly, by id.
-	excludable map[string]*value
-	quiet      bool // it gives no warnings
-	ofStatus   bool // a field of status that only copies is left out with what it copies
-	work       *work
-	where      string
+	rule     *rule
+	sc       *expr.TypedScope
+	t        *typed
+	vars     []named
+	reader   *syntax.Child // the child whose existence depends on the expressions, or nil
+	quiet    bool          // it gives no warnings
+	ofStatus bool          // a field of status that only copies is left out with what it copies
+	work     *work
+	where    string
 }
 
 // A named value is a variable of a loop or an iterator.
@@ -54,6 +54,10 @@ func (g *guard) eval(e ast.Expr, f facts) outcome {
 	if g.work.steps++; g.work.steps > maxSteps {
 		return outcome{}
 	}
+	return g.decides(e, g.evalNode(e, f))
+}
+
+func (g *guard) evalNode(e ast.Expr, f facts) outcome {
 	switch e.Kind() {
 	case ast.IdentKind:
 		return g.ident(e.AsIdent(), f)
@@ -66,7 +70,7 @@ func (g *guard) eval(e ast.Expr, f facts) outcome {
 	case ast.MapKind:
 		for _, item := range e.AsMap().Entries() {
 			g.eval(item.AsMapEntry().Key(), f)
-			g.eval(item.AsMapEntry().Value(), f)
+			g.read(item.AsMapEntry().Value(), f)
 		}
 	case ast.ComprehensionKind:
 		return g.comprehension(e.AsComprehension(), f)
@@ -89,6 +93,9 @@ func (g *guard) ident(name string, f facts) outcome {
 	if l := g.rule.lets[name]; l != nil {
 		return g.let(l, f)
 	}
+	if g.reader != nil && !g.quiet {
+		g.listLookup(name, f)
+	}
 	return outcome{value: g.rule.child(name)}
 }
 
@@ -99,7 +106,7 @@ func (g *guard) entry(e *entry, f facts) outcome {
 	}
 	e.walked = true
 	defer func() { e.walked = false }()
-	inner := &guard{rule: g.rule, excludable: g.excludable, quiet: g.quiet, work: g.work, where: e.at.where}
+	inner := &guard{rule: g.rule, reader: g.reader, quiet: g.quiet, work: g.work, where: e.at.where}
 	return inner.expression(e.node.Parts[0].Expr, f)
 }
 
@@ -112,7 +119,7 @@ func (g *guard) let(l *let, f facts) outcome {
 	outer := g.rule.prefix
 	g.rule.prefix = "" // The let is wrong, not one of those that use it.
 	defer func() { l.walked, g.rule.prefix = false, outer }()
-	inner := &guard{rule: g.rule, excludable: g.excludable, quiet: g.quiet, work: g.work, where: "let." + l.src.Name.Value}
+	inner := &guard{rule: g.rule, reader: g.reader, quiet: g.quiet, work: g.work, where: "let." + l.src.Name.Value}
 	if l.src.Data != nil {
 		inner.node(l.src.Data, f)
 		return outcome{}
@@ -125,15 +132,14 @@ func (g *guard) typeOf(e ast.Expr) *types.Type { return g.t.ast.GetType(e.ID()) 
 func (g *guard) selectField(e ast.Expr, f facts) outcome {
 	sel := e.AsSelect()
 	name := sel.FieldName()
-	g.readsExcluded(sel.Operand(), f)
-	operand := g.eval(sel.Operand(), f)
 	if sel.IsTestOnly() {
+		operand := g.lenient(sel.Operand()).eval(sel.Operand(), f)
 		if operand.flaws().covers(sel.Operand()) {
 			operand.flaw.test(e, optionalStep(name))
 		}
 		return outcome{yes: facts(nil).with(operand.below(name)), ran: operand.ran}
 	}
-	return g.plainField(e, operand, name, f)
+	return g.plainField(e, g.read(sel.Operand(), f), name, f)
 }
 
 // plainField handles a.b and a["b"], and warns if b may be absent.
@@ -157,7 +163,7 @@ func (g *guard) plainField(e ast.Expr, operand outcome, name string, f facts) ou
 func (g *guard) list(l ast.ListExpr, f facts) outcome {
 	known := l.Size() > 0
 	for _, item := range l.Elements() {
-		v := g.eval(item, f).value
+		v := g.read(item, f).value
 		known = v != nil && v.made == nil && known
 	}
 	if !known {
@@ -206,8 +212,8 @@ func (g *guard) both(left, right ast.Expr, f facts, seen func(outcome) outcome) 
 
 func (g *guard) choice(args []ast.Expr, f facts) outcome {
 	c := g.eval(args[0], f)
-	a := g.eval(args[1], f.and(c.truly()))
-	b := g.eval(args[2], f.and(c.falsely()))
+	a := g.read(args[1], f.and(c.truly()))
+	b := g.read(args[2], f.and(c.falsely()))
 	out := outcome{
 		yes: c.yes.and(a.yes).or(c.no.and(b.yes)),
 		no:  c.yes.and(a.no).or(c.no.and(b.no)),
@@ -249,7 +255,7 @@ func (g *guard) bind(list *value, name string, f facts) (*value, facts) {
 // membership handles "key" in map.
 func (g *guard) membership(args []ast.Expr, f facts) outcome {
 	key := g.eval(args[0], f)
-	m := g.eval(args[1], f)
+	m := g.read(args[1], f)
 	out := outcome{ran: key.ran.and(m.ran)}
 	if holds, known := g.isOneOf(args[0], args[1]); known {
 		out.yes, out.no = decided(holds)

@@ -12,10 +12,12 @@ import (
 func (g *guard) index(e ast.Expr, f facts) outcome {
 	c := e.AsCall()
 	from, key := c.Args()[0], c.Args()[1]
+	var operand outcome
 	if c.FunctionName() == operators.Index {
-		g.readsExcluded(from, f)
+		operand = g.read(from, f)
+	} else {
+		operand = g.lenient(from).eval(from, f)
 	}
-	operand := g.eval(from, f)
 	ran := operand.ran.and(g.eval(key, f).ran)
 	if operand.value == nil {
 		return outcome{ran: ran}

@@ -21,7 +21,7 @@ type ledger struct {
 }
 
 func newLedger() ledger {
-	return ledger{said: map[finding]bool{}, noted: map[runtimeschema.GroupVersionKind]bool{}, speclessKinds: map[runtimeschema.GroupVersionKind]bool{}}
+	return ledger{found: Found{ExcludedWith: map[*syntax.Child][]string{}}, said: map[finding]bool{}, noted: map[runtimeschema.GroupVersionKind]bool{}, speclessKinds: map[runtimeschema.GroupVersionKind]bool{}}
 }
 
 // lacking stands for the kinds in a message about a field that they lack.
@@ -46,6 +46,7 @@ func (c *checker) eachKind(written []*syntax.Rule) {
 	for _, l := range ledgers {
 		maps.Copy(c.noted, l.noted)
 		maps.Copy(c.speclessKinds, l.speclessKinds)
+		maps.Copy(c.found.ExcludedWith, l.found.ExcludedWith)
 		for _, e := range l.found.Notes {
 			c.say(&c.found.Notes, e)
 		}

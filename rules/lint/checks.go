@@ -81,7 +81,7 @@ var Checks = []Check{
 	{ReplacedData, false, "a child that holds data, and is deleted when its rendering changes"},
 	{ForeignNamespace, false, "a namespace that `allow` does not include"},
 	{AbsentField, false, "a field that may be absent, and is read without a guard"},
-	{ExcludedReader, false, "a child without a `when` that is excluded together with another one"},
+	{ExcludedReader, true, "a child without a `when` that reads a child which its `when` may exclude"},
 	{LiteralText, false, "a text that looks like an expression"},
 	{ForeignSyntax, true, "an expression of another tool in a field that nothing evaluates"},
 	{UnknownKind, false, "a version or group of a kind that no schema has"},

@@ -88,7 +88,7 @@ func (r *rendering) rule(result *rules.RuleResult) {
 // collection adds the objects of one child. If it has none, it prints the reason.
 func (r *rendering) collection(c *rules.ChildResult) {
 	subject := subjectOf(c.Child, fmt.Sprintf("child %q", c.Child.ID))
-	if r.isAbsent(subject, c.State, c.Waits, c.Err) {
+	if r.isAbsent(subject, c.State, c.ExcludedWith(), c.Waits, c.Err) {
 		return
 	}
 	for i := range c.Objects {
@@ -119,7 +119,7 @@ func (r *rendering) apply(o *files.Object) error {
 // child adds one object of a child.
 func (r *rendering) child(d *rules.Desired) {
 	subject := subjectOf(d.Child, d.Subject())
-	if r.isAbsent(subject, d.State, d.Waits, d.Err) {
+	if r.isAbsent(subject, d.State, d.ExcludedWith(), d.Waits, d.Err) {
 		return
 	}
 	content, err := r.content(d)
@@ -160,10 +160,10 @@ func subjectOf(c *rules.Child, what string) string {
 }
 
 // isAbsent reports whether a child renders nothing, and prints why.
-func (r *rendering) isAbsent(subject string, state rules.State, waits []string, err error) bool {
+func (r *rendering) isAbsent(subject string, state rules.State, with string, waits []string, err error) bool {
 	switch state {
 	case rules.Excluded:
-		r.note("%s: excluded", subject)
+		r.note("%s", strings.TrimSuffix(subject+": excluded: "+with, ": "))
 	case rules.Waiting:
 		r.note("%s: waits for %s", subject, strings.Join(waits, ", "))
 	case rules.Failed:

@@ -17,13 +17,14 @@ type ruleView struct {
 	src   *syntax.Rule
 	graph rules.Graph
 	kinds *schema.Set
-	only  Text // which resources have its objects, if other rules have others
+	with  map[*syntax.Child][]string // the children with which a child is excluded
+	only  Text                       // which resources have its objects, if other rules have others
 	names *namer
 	words *phrasing
 }
 
-func newRuleView(rule *rules.Rule, src *syntax.Rule, kinds *schema.Set) *ruleView {
-	v := &ruleView{kind: rule.GVK.Kind, rule: rule, src: src, graph: rule.Graph(), kinds: kinds, names: newNamer(src)}
+func newRuleView(rule *rules.Rule, src *syntax.Rule, from Source) *ruleView {
+	v := &ruleView{kind: rule.GVK.Kind, rule: rule, src: src, graph: rule.Graph(), kinds: from.Kinds, with: from.ExcludedWith, names: newNamer(src)}
 	v.words = &phrasing{rule: src, self: compose("the " + v.kind), objects: map[string]Text{}}
 	for _, c := range rule.Children {
 		v.words.objects[c.ID] = v.title(c)
@@ -144,10 +145,20 @@ func (v *ruleView) fieldOf(e *source.Expr) (Text, bool) {
 }
 
 func (v *ruleView) existence(src *syntax.Child) Text {
-	if src.When == nil {
-		return compose("always")
+	var with []Text
+	for _, id := range v.with[src] {
+		with = append(with, v.words.objects[id])
 	}
-	return compose("if ", v.words.condition(src.When.Text))
+	together := compose("together with ", enumerate("and", with))
+	switch {
+	case src.When == nil && len(with) == 0:
+		return compose("always")
+	case src.When == nil:
+		return together
+	case len(with) == 0:
+		return compose("if ", v.words.condition(src.When.Text))
+	}
+	return compose("if ", v.words.condition(src.When.Text), ", ", together)
 }
 
 // read names the objects whose values the object has.

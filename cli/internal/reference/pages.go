@@ -18,6 +18,8 @@ type Source struct {
 	Kinds  *schema.Set   // also the kinds of Definitions
 	// Definitions are decoded CustomResourceDefinitions of apiextensions.k8s.io/v1.
 	Definitions map[runtimeschema.GroupKind]map[string]any
+	// ExcludedWith is what check.Found has.
+	ExcludedWith map[*syntax.Child][]string
 }
 
 // Pages returns a page for each kind that rules are for and that is wanted, in the order of
@@ -58,7 +60,7 @@ func (s Source) page(p *rules.Primary) (*Page, error) {
 		k.defined = d
 	}
 	for _, r := range p.Rules {
-		k.rules = append(k.rules, newRuleView(r, s.written(r), s.Kinds))
+		k.rules = append(k.rules, newRuleView(r, s.written(r), s))
 	}
 	if len(k.rules) > 1 {
 		for _, v := range k.rules {

@@ -38,7 +38,7 @@ func shop(t *testing.T) *ruleView {
 	if err := loaded.Errors.Err(); err != nil {
 		t.Fatal(err)
 	}
-	return newRuleView(loaded.Program.Primaries()[0].Rules[0], loaded.File.Rules[0], nil)
+	return newRuleView(loaded.Program.Primaries()[0].Rules[0], loaded.File.Rules[0], Source{})
 }
 
 func TestConditionsAreToldInWords(t *testing.T) {
@@ -137,7 +137,7 @@ func TestLongExpansionsEnd(t *testing.T) {
 	if err := loaded.Errors.Err(); err != nil {
 		t.Fatal(err)
 	}
-	v := newRuleView(loaded.Program.Primaries()[0].Rules[0], loaded.File.Rules[0], nil)
+	v := newRuleView(loaded.Program.Primaries()[0].Rules[0], loaded.File.Rules[0], Source{})
 	if got := shown(v.words.condition("z")); len(got) > 10_000 {
 		t.Errorf("%d characters", len(got))
 	}

@@ -48,7 +48,7 @@ func waitsFor(what []string) Finding {
 func OfObject(d *rules.Desired) Finding {
 	switch {
 	case d.State == rules.Excluded:
-		return Finding{State: Excluded}
+		return Finding{Excluded, d.ExcludedWith()}
 	case d.State == rules.Failed:
 		return Finding{Failed, d.Err.Error()}
 	case d.State == rules.Waiting, d.Live.Object == nil && len(d.Waits) > 0:
@@ -67,7 +67,7 @@ func OfObject(d *rules.Desired) Finding {
 func OfChild(c *rules.ChildResult, find func(*rules.Desired) Finding) Finding {
 	switch c.State {
 	case rules.Excluded:
-		return Finding{State: Excluded}
+		return Finding{Excluded, c.ExcludedWith()}
 	case rules.Waiting:
 		return waitsFor(c.Waits)
 	case rules.Failed:

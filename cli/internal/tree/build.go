@@ -82,7 +82,7 @@ func (b *builder) want(self *Node, result *rules.RuleResult, find func(*rules.De
 		}
 		n := Node{APIVersion: c.Child.GVK.GroupVersion().String(), Kind: c.Child.GVK.Kind, Rule: result.Rule.Name, Child: c.Child.ID, order: b.rendered}
 		if c.State != rules.Rendered {
-			if found := rendered.OfChild(c, find); found.State != rendered.Excluded {
+			if found := rendered.OfChild(c, find); isShown(found) {
 				n.State, n.Message = absentState(found.State), found.Message
 				self.Children = append(self.Children, &n)
 			}
@@ -90,7 +90,7 @@ func (b *builder) want(self *Node, result *rules.RuleResult, find func(*rules.De
 		}
 		for j := range c.Objects {
 			d := &c.Objects[j]
-			if one, found := n, find(d); found.State != rendered.Excluded {
+			if one, found := n, find(d); isShown(found) {
 				b.wantObject(self, &one, d, found)
 			}
 		}
@@ -118,6 +118,9 @@ func (b *builder) wantObject(self, n *Node, d *rules.Desired, found rendered.Fin
 	b.wanted[d.Identity] = n
 }
 
+// isShown reports whether a tree shows a child: not what its own when excludes.
+func isShown(f rendered.Finding) bool { return f.State != rendered.Excluded || f.Message != "" }
+
 // absentState is the state of something that does not exist.
 func absentState(s rendered.State) State {
 	switch s {
@@ -127,6 +130,8 @@ func absentState(s rendered.State) State {
 		return failed
 	case rendered.Unknown:
 		return unread
+	case rendered.Excluded:
+		return excluded
 	}
 	return waiting
 }

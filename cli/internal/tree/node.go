@@ -19,12 +19,13 @@ const (
 	stalled     State = "stalled"     // it does not become ready by itself
 	done        State = "done"        // it is ready, and no longer exists
 	deleting    State = "deleting"
-	missing     State = "missing" // the rule wants it, and it does not exist
-	waiting     State = "waiting" // the rule waits for something before it creates the object
-	failed      State = "failed"  // it cannot be rendered, or its name is taken
-	kept        State = "kept"    // no rule renders it, and it stays
-	unread      State = "unread"  // the kind may not be listed
-	deleted     State = "deleted" // since the last time
+	missing     State = "missing"  // the rule wants it, and it does not exist
+	waiting     State = "waiting"  // the rule waits for something before it creates the object
+	failed      State = "failed"   // it cannot be rendered, or its name is taken
+	kept        State = "kept"     // no rule renders it, and it stays
+	excluded    State = "excluded" // together with a child that it reads
+	unread      State = "unread"   // the kind may not be listed
+	deleted     State = "deleted"  // since the last time
 )
 
 // A Node is an object, or something that is not there. Its JSON is documented.

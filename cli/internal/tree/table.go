@@ -18,7 +18,7 @@ type Table struct {
 
 var colours = map[State]string{
 	stalled: output.Red, failed: output.Red, unread: output.Red, "retrying": output.Yellow, waiting: output.Yellow, missing: output.Yellow,
-	kept: output.Cyan, deleting: output.Cyan, deleted: output.Cyan, progressing: output.Cyan, ready: output.Green, done: output.Green,
+	kept: output.Cyan, excluded: output.Cyan, deleting: output.Cyan, deleted: output.Cyan, progressing: output.Cyan, ready: output.Green, done: output.Green,
 }
 
 // stateColumn is the column that has a colour.

@@ -58,6 +58,7 @@ rules:
   - {id: url, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: url}, data: {at: "${ingress.status.host}"}}}
   - {id: ingress, template: {apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: in}}}
   - {id: off, when: "false", template: {apiVersion: v1, kind: ConfigMap, metadata: {name: off}}}
+  - {id: with, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: with}, data: {off: "${off.metadata.name}"}}}
   - {id: web, template: {apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}}
   finalize:
   - {id: last, timeout: 1h, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: last}}}
@@ -149,6 +150,7 @@ func TestTreeWithRules(t *testing.T) {
 default Shop/s progressing 60m 1 of 2
 default ├─Ingress/in missing - not created yet
 default ├─ConfigMap/url waiting - waits for ingress.status.host
+default ├─ConfigMap/with excluded - reads off, which is excluded
 default ├─Deployment/web progressing 60m 0 of 1 updated
 default │ └─ReplicaSet/web-1 ready 60m
 default ├─ConfigMap/old kept 60m kept: onDelete is orphan

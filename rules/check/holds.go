@@ -1,0 +1,214 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/debug"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/source"
+)
+
+// Facts may also be that a condition is true or false, or that a value equals a literal. Conditions are compared by
+// their text: what two different texts say in common is not known, except for comparisons of one value with literals.
+const (
+	trueKey   = "true" + step + step
+	falseKey  = "false" + step + step
+	equalsKey = "equals" + step + step
+)
+
+// textOf identifies an expression.
+func textOf(e ast.Expr) string { return debug.ToDebugString(e) }
+
+// decides adds the result of a condition to what is known if it is true, or false.
+func (g *guard) decides(e ast.Expr, out outcome) outcome {
+	if len(g.rule.excludable) == 0 || e.Kind() == ast.LiteralKind {
+		return out
+	}
+	if t, _ := unwrapped(g.typeOf(e)); t.Kind() != types.BoolKind && t.Kind() != types.DynKind {
+		return out
+	}
+	if equal, of, literal := equality(e); of != nil {
+		same := facts{equalsKey + textOf(of) + step + textOf(literal): true}
+		if equal {
+			out.yes = out.yes.and(same)
+		} else {
+			out.no = out.no.and(same)
+		}
+	}
+	text := textOf(e)
+	out.yes, out.no = out.yes.and(facts{trueKey + text: true}), out.no.and(facts{falseKey + text: true})
+	return out
+}
+
+// equality returns the value that is compared with a literal, or nil, and whether the comparison is for equality.
+func equality(e ast.Expr) (equal bool, of, literal ast.Expr) {
+	if !isCall(e, operators.Equals) && !isCall(e, operators.NotEquals) {
+		return false, nil, nil
+	}
+	equal, args := isCall(e, operators.Equals), e.AsCall().Args()
+	switch {
+	case args[1].Kind() == ast.LiteralKind:
+		return equal, args[0], args[1]
+	case args[0].Kind() == ast.LiteralKind:
+		return equal, args[1], args[0]
+	}
+	return false, nil, nil
+}
+
+// holds reports whether the facts show that a condition is true.
+func (g *guard) holds(condition *source.Expr, f facts) bool {
+	t := g.rule.checked(condition)
+	if t == nil || f[never] {
+		return true // Nothing is known about it.
+	}
+	inner := *g
+	inner.t, inner.vars, inner.quiet, inner.reader = t, nil, true, nil
+	return inner.proves(f, t.ast.Expr(), true, 0)
+}
+
+// proves reports whether the facts show that an expression has a result.
+func (g *guard) proves(f facts, e ast.Expr, result bool, depth int) bool {
+	if depth > maxDepth {
+		return false
+	}
+	if l := g.rule.letOf(g.t, e); l != nil && l.src.Expr != nil {
+		if t := g.rule.checked(l.src.Expr); t != nil {
+			inner := *g
+			inner.t = t
+			if inner.proves(f, t.ast.Expr(), result, depth+1) {
+				return true
+			}
+		}
+	}
+	text := textOf(e)
+	if result && f[trueKey+text] || !result && f[falseKey+text] {
+		return true
+	}
+	if equal, of, literal := equality(e); of != nil {
+		return provesEquality(f, of, literal, result == equal)
+	}
+	switch {
+	case isBool(e, types.Bool(result)):
+		return true
+	case e.Kind() == ast.SelectKind && e.AsSelect().IsTestOnly(), isCall(e, "hasValue"):
+		present := g.evalNode(e, f).yes
+		return result && len(present) > 0 && f.have(present)
+	case e.Kind() != ast.CallKind:
+		return false
+	}
+	args := e.AsCall().Args()
+	switch e.AsCall().FunctionName() {
+	case operators.LogicalNot:
+		return g.proves(f, args[0], !result, depth+1)
+	case operators.LogicalAnd, operators.LogicalOr:
+		left, right := g.proves(f, args[0], result, depth+1), g.proves(f, args[1], result, depth+1)
+		if result == isCall(e, operators.LogicalAnd) {
+			return left && right
+		}
+		return left || right
+	case operators.In:
+		return provesMembership(f, args[0], args[1], result)
+	}
+	return false
+}
+
+// provesEquality handles a comparison of a value with a literal. A value that equals one literal differs from all others.
+func provesEquality(f facts, of, literal ast.Expr, equal bool) bool {
+	prefix := equalsKey + textOf(of) + step
+	for key := range f {
+		if text, known := strings.CutPrefix(key, prefix); known && (text == textOf(literal)) == equal {
+			return true
+		}
+	}
+	return false
+}
+
+// provesMembership handles a value in a list of literals.
+func provesMembership(f facts, of, list ast.Expr, result bool) bool {
+	if list.Kind() != ast.ListKind {
+		return false
+	}
+	prefix := equalsKey + textOf(of) + step
+	for key := range f {
+		if text, known := strings.CutPrefix(key, prefix); known && contains(list.AsList(), text) == result {
+			return true
+		}
+	}
+	return false
+}
+
+func contains(l ast.ListExpr, text string) bool {
+	for _, item := range l.Elements() {
+		if textOf(item) == text {
+			return true
+		}
+	}
+	return false
+}
+
+// have reports whether all other facts are among these.
+func (f facts) have(other facts) bool {
+	for key := range other {
+		if !f.include(key) {
+			return false
+		}
+	}
+	return true
+}
+
+// readSame reports whether some of these expressions read a field that another one reads, directly or through lets.
+// Then they may agree: nothing is known.
+func (r *rule) readSame(some []*source.Expr, other *source.Expr) bool {
+	if len(some) == 0 {
+		return false
+	}
+	theirs := r.fieldsRead(other)
+	return slices.ContainsFunc(r.fieldsRead(some...), func(a string) bool {
+		return slices.ContainsFunc(theirs, func(b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) })
+	})
+}
+
+// fieldsRead returns the paths of the fields that expressions read, each with a dot at its end.
+func (r *rule) fieldsRead(all ...*source.Expr) (paths []string) {
+	seen := map[*source.Expr]bool{}
+	for len(all) > 0 {
+		t := r.checked(all[0])
+		all = all[1:]
+		if t == nil || seen[t.src] {
+			continue
+		}
+		seen[t.src] = true
+		within := map[int64]bool{}
+		ast.PreOrderVisit(t.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+			if operand := expr.Operand(e); operand != e {
+				within[operand.ID()] = true
+				if !within[e.ID()] {
+					paths = append(paths, fieldPath(e)+".")
+				}
+			}
+		}))
+		all = append(all, r.mentioned(t.ast)...)
+	}
+	return paths
+}
+
+// fieldPath returns the path of a selection, or of what it begins with.
+func fieldPath(e ast.Expr) string {
+	switch {
+	case e.Kind() == ast.IdentKind:
+		return e.AsIdent()
+	case e.Kind() == ast.SelectKind:
+		return fieldPath(e.AsSelect().Operand()) + "." + e.AsSelect().FieldName()
+	case expr.Operand(e) != e:
+		if name, ok := literalString(e.AsCall().Args()[1]); ok {
+			return fieldPath(expr.Operand(e)) + "." + name
+		}
+		return fieldPath(expr.Operand(e))
+	}
+	return ""
+}
