@@ -28,7 +28,10 @@ type Lookup struct {
 	fixed     labels.Selector
 	where     source.Pos // of name, names or selector
 	gone      *types.Unknown
-	src       *syntax.Lookup
+	// mayHavePrimary: the rule has a patch, and the lookup is for the kind of the primary.
+	mayHavePrimary bool
+
+	src *syntax.Lookup
 }
 
 // One reports whether the lookup names one object.

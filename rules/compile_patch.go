@@ -30,6 +30,7 @@ func (c *compiler) patch() {
 	}
 	c.rule.patch = b.template()
 	c.checkStable(c.rule.patch.ops)
+	c.findOwnReads()
 	c.rule.patched = patchedFields(c.src.Patch, "patch", nil, nil)
 }
 

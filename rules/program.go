@@ -53,6 +53,8 @@ type Rule struct {
 	Lookups    []*Lookup
 	StatusKeys []string // top-level status fields that the rule writes, sorted
 
+	ownReads []OwnFieldRead
+
 	statusPaths map[string][]string // the keys that lead to a field below status, by its name in messages
 
 	Ordered         bool // teardown: ordered

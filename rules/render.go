@@ -151,6 +151,7 @@ func (r *run) begin(rule *Rule, res *RuleResult) {
 	clear(r.lets)
 	r.lookups = resize(r.lookups, len(rule.Lookups))
 	clear(r.lookups)
+	r.primaryReads = r.primaryReads[:0]
 	r.absent, r.work, r.spent, r.named, r.clock = r.absent[:0], 0, 0, 0, expr.ClockAt(r.in.Now)
 	if rule.Remembers() {
 		res.Done, res.DoneErr = doneIn(r.annotations, rule)

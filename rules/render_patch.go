@@ -13,7 +13,13 @@ func (r *run) renderPatch() {
 	r.limit = start + maxObject
 	r.marks = r.marks[:0]
 	r.buf = append(r.buf, '{')
-	if o, res := r.execute(t.ops); !res.ok() {
+	o, res := r.execute(t.ops)
+	if where, err := r.ownFieldRead(); err != nil && res.ok() {
+		r.buf = r.buf[:start]
+		r.result.PatchErr = r.failure("", where, err)
+		return
+	}
+	if !res.ok() {
 		r.buf = r.buf[:start]
 		if res.err != nil {
 			r.result.PatchErr = r.failure("", o.where, res.err)

@@ -36,6 +36,7 @@ type run struct {
 	named                      int            // missing values that have the name of their object
 	clock                      expr.Clock
 	absent                     []absence
+	primaryReads               []primaryRead
 	metadata                   traits.Mapper // of the object being written, if it is an expression
 	current                    *Desired      // the object whose expressions are evaluated, or nil
 	element                    element       // of the condition whose expressions are evaluated

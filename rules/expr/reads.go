@@ -118,6 +118,16 @@ func (p *Program) Paths() []string {
 	return slices.Compact(out)
 }
 
+// Copies returns the paths whose values the result may be, or have as an element.
+func (p *Program) Copies() (trails []string) {
+	for s := p.shape; s != nil; s = s.elem {
+		for _, path := range s.paths {
+			trails = append(trails, path.trail)
+		}
+	}
+	return trails
+}
+
 // Volatile returns the first path that the result depends on and that changes with
 // every write: the resourceVersion, generation or managedFields of an object, or
 // anything that contains them.
