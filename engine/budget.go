@@ -40,18 +40,7 @@ func (t *toll) take(id rules.Identity, count *int) {
 
 // excess returns what a change does that is more than its rule may delete and replace, or "".
 func (e *Engine) excess(c *change, t *toll) string {
-	limit := *e.options.MaxDeletions
-	if c.now != nil && c.now.Rollout.MaxDeletions != nil {
-		limit = *c.now.Rollout.MaxDeletions
-	}
-	if t == nil || t.deleted+t.replaced == 0 {
-		return ""
-	}
-	most, err := intstr.GetScaledValueFromIntOrPercent(&limit, t.objects, false)
-	if err != nil || limit.Type == intstr.String && most < spared {
-		most = spared
-	}
-	if t.deleted+t.replaced <= most {
+	if t == nil || t.deleted+t.replaced <= e.mostDeletions(c.now, t.objects) {
 		return ""
 	}
 	what := "the new version of"
@@ -59,6 +48,19 @@ func (e *Engine) excess(c *change, t *toll) string {
 		what = "the removal of"
 	}
 	return fmt.Sprintf("%s rule %q would %s of %d objects", what, c.key.Rule, t.doing(), t.objects)
+}
+
+// mostDeletions returns how many of its objects a rule may delete at once. The rule is nil if it is removed.
+func (e *Engine) mostDeletions(rule *rules.Rule, objects int) int {
+	limit := *e.options.MaxDeletions
+	if rule != nil && rule.Rollout.MaxDeletions != nil {
+		limit = *rule.Rollout.MaxDeletions
+	}
+	most, err := intstr.GetScaledValueFromIntOrPercent(&limit, objects, false)
+	if err != nil || limit.Type == intstr.String && most < spared {
+		most = spared
+	}
+	return most
 }
 
 // hold returns the hold of a change with an excess.

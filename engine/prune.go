@@ -21,7 +21,9 @@ import (
 func (p *pass) prune(ctx context.Context, r *rules.RuleResult, failed []*rules.Child) outcome {
 	var kept []keptObject
 	var all []remaining
+	objects := 0
 	for k, o := range p.madeBy(r.Rule) {
+		objects++
 		id := o.Identity(k.GVK)
 		if p.wants(id) {
 			continue
@@ -35,9 +37,39 @@ func (p *pass) prune(ctx context.Context, r *rules.RuleResult, failed []*rules.C
 		}
 		all = append(all, remaining{k, o, pruneStageOf(r.Rule, o.Child())})
 	}
+	all, spare := p.spareExcluded(r, all, objects)
+	for _, k := range spare {
+		kept = append(kept, k)
+		p.findings.keeps(k)
+	}
 	total := p.pruneDue(ctx, r.Rule, all)
 	total.kept = kept
 	return total
+}
+
+// spareExcluded keeps the objects of children without a when that are excluded together with a child that they read, if
+// they are more than the rule may delete: nothing in the rules says that a change of the primary deletes them.
+func (p *pass) spareExcluded(r *rules.RuleResult, all []remaining, objects int) (rest []remaining, spare []keptObject) {
+	if r.Teardown {
+		return all, nil
+	}
+	for _, c := range all {
+		id := c.object.Identity(c.kind.GVK)
+		with := ""
+		if !p.leaves(c.object) {
+			with = r.ExcludedWith(c.object.Child(), id)
+		}
+		if with == "" {
+			rest = append(rest, c)
+			continue
+		}
+		spare = append(spare, keptObject{rule: r.Rule.Name, child: c.object.Child(), id: id,
+			why: fmt.Sprintf("child %q has no when, but %s; to delete it, give it the same when, or raise maxDeletions", c.object.Child(), with)})
+	}
+	if len(spare) <= p.engine.mostDeletions(r.Rule, objects) {
+		return all, nil
+	}
+	return rest, spare
 }
 
 // leaves reports whether an object is being deleted.
