@@ -36,10 +36,7 @@ func (e *Engine) hasOtherOwners(ctx context.Context, live *watch.Object, owner R
 // exists reads a primary live.
 func (e *Engine) exists(ctx context.Context, primary Request) (bool, error) {
 	k, err := discover.AnyVersion(ctx, e.kinds, primary.Kind)
-	if discover.IsNoKind(err) {
-		return false, nil
-	}
-	if err != nil {
+	if gone, err := e.judgeMissing(ctx, primary.Kind, err); gone || err != nil {
 		return false, err
 	}
 	if !k.Namespaced {

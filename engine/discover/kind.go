@@ -20,25 +20,35 @@ type Kind struct {
 
 // Kinds finds the kinds of a cluster.
 type Kinds interface {
-	// Find returns one kind, or a NoKindError.
+	// Find returns one kind, a NoKindError, or an UnavailableError.
 	Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind, error)
-	// Versions returns the served versions of a group. An unknown group has none.
+	// Versions returns the versions of a group, last those that are unavailable. An unknown
+	// group has none.
 	Versions(ctx context.Context, group string) ([]string, error)
 	// Ownership returns how owners are recorded in the objects of a custom kind. The error is
 	// a NoKindError until the API server has published the kind's schema.
 	Ownership(ctx context.Context, gvk schema.GroupVersionKind) (Ownership, error)
 }
 
-// AnyVersion finds a kind in any version that the API server serves.
+// AnyVersion finds a kind in any version that the API server serves. A kind that is in none of
+// the available versions may be in an unavailable one.
 func AnyVersion(ctx context.Context, kinds Kinds, gk schema.GroupKind) (Kind, error) {
 	versions, err := kinds.Versions(ctx, gk.Group)
 	if err != nil {
 		return Kind{}, err
 	}
+	var unknown error
 	for _, version := range versions {
-		if k, err := kinds.Find(ctx, gk.WithVersion(version)); !IsNoKind(err) {
-			return k, err
+		k, err := kinds.Find(ctx, gk.WithVersion(version))
+		if err == nil {
+			return k, nil
 		}
+		if unknown == nil && !IsNoKind(err) {
+			unknown = err
+		}
+	}
+	if unknown != nil {
+		return Kind{}, unknown
 	}
 	return Kind{}, NoKindError{GVK: gk.WithVersion("")}
 }

@@ -2,7 +2,9 @@ package discover
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
@@ -14,11 +16,11 @@ import (
 )
 
 type server struct {
-	discovery discovery.DiscoveryInterfaceWithContext
+	discovery discovery.AggregatedDiscoveryInterfaceWithContext
 }
 
 // NewKinds returns the kinds of an API server. It caches nothing.
-func NewKinds(d discovery.DiscoveryInterfaceWithContext) Kinds { return server{d} }
+func NewKinds(d discovery.AggregatedDiscoveryInterfaceWithContext) Kinds { return server{d} }
 
 func (s server) Find(ctx context.Context, gvk schema.GroupVersionKind) (Kind, error) {
 	k, err := s.findVersion(ctx, gvk)
@@ -34,7 +36,7 @@ func (s server) findVersion(ctx context.Context, gvk schema.GroupVersionKind) (K
 		return Kind{}, NoKindError{GVK: gvk}
 	}
 	if err != nil {
-		return Kind{}, fmt.Errorf("discover %s: %w", gvk.GroupVersion(), err)
+		return Kind{}, s.explain(ctx, gvk.GroupVersion(), "discover", err)
 	}
 	found := Kind{GVK: gvk}
 	for i := range served.APIResources {
@@ -69,8 +71,10 @@ func (s server) otherVersions(ctx context.Context, gvk schema.GroupVersionKind) 
 	return other
 }
 
+// Versions implements Kinds. The API server lists a version whose backend does not answer as
+// stale, and client-go leaves it out of its group.
 func (s server) Versions(ctx context.Context, group string) (versions []string, err error) {
-	groups, err := s.discovery.ServerGroupsWithContext(ctx)
+	groups, _, stale, err := s.discovery.GroupsAndMaybeResourcesWithContext(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("discover groups: %w", err)
 	}
@@ -82,7 +86,28 @@ func (s server) Versions(ctx context.Context, group string) (versions []string, 
 			versions = append(versions, v.Version)
 		}
 	}
-	return versions, nil
+	var unanswered []string
+	for gv := range stale {
+		if gv.Group == group {
+			unanswered = append(unanswered, gv.Version)
+		}
+	}
+	slices.Sort(unanswered)
+	return append(versions, unanswered...), nil
+}
+
+// explain returns the error of a request about one group and version. It is an
+// UnavailableError if the API server answers requests about others.
+func (s server) explain(ctx context.Context, gv schema.GroupVersion, request string, err error) error {
+	if isServerError(err) {
+		return UnavailableError{GV: gv, Err: err}
+	}
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() && ctx.Err() == nil {
+		if _, failed := s.discovery.ServerGroupsWithContext(ctx); failed == nil {
+			return UnavailableError{GV: gv, Err: err}
+		}
+	}
+	return fmt.Errorf("%s %s: %w", request, gv, err)
 }
 
 // Ownership implements Kinds. It reads OpenAPI and not the CRD, since every
@@ -99,7 +124,7 @@ func (s server) Ownership(ctx context.Context, gvk schema.GroupVersionKind) (Own
 	}
 	raw, err := group.SchemaWithContext(ctx, runtime.ContentTypeJSON)
 	if err != nil {
-		return Ownership{}, fmt.Errorf("read OpenAPI of %s: %w", gvk.GroupVersion(), err)
+		return Ownership{}, s.explain(ctx, gvk.GroupVersion(), "read OpenAPI of", err)
 	}
 	o, err := ownershipIn(raw, gvk)
 	if err != nil {
