@@ -104,10 +104,10 @@ func (e *Engine) replace(ctx context.Context, program *rules.Program) error {
 	return nil
 }
 
-// awaitFresh waits for the first list of new watches. It does not wait for a kind
-// without read permission, because an administrator must grant it first.
+// awaitFresh waits for the first list of new watches.
 func (e *Engine) awaitFresh(ctx context.Context, fresh []*watch.Watch) error {
-	listed := func(context.Context) (bool, error) { return !slices.ContainsFunc(fresh, (*watch.Watch).Pending), nil }
+	began := e.clock.Now()
+	listed := func(context.Context) (bool, error) { return !pending(fresh, e.clock.Since(began)), nil }
 	err := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, reloadPatience, true, listed)
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -84,23 +84,27 @@ func (e *Engine) insist(ctx context.Context, try func(context.Context) error) bo
 
 // awaitCaches waits for the first list of every kind that exists and that the
 // engine may read. A kind that cannot be listed blocks only its own rules, so the
-// engine starts without it after 30 seconds.
+// engine starts without a kind whose list takes more than 30 seconds.
 func (e *Engine) awaitCaches(ctx context.Context, watches []*watch.Watch) bool {
 	const patience = 30 * time.Second
-	deadline := e.clock.Now().Add(patience)
+	began := e.clock.Now()
 	err := wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		missing := unsettled(watches)
 		if len(missing) == 0 {
 			return true, nil
 		}
 		e.say("waiting for " + strings.Join(missing, "; "))
-		if !slices.ContainsFunc(watches, (*watch.Watch).Pending) || e.clock.Now().After(deadline) {
+		if waited := e.clock.Since(began); !pending(watches, waited) || waited > patience {
 			e.log.Log(ctx, missingLevel(watches), "starting, some kinds are unavailable", "missing", missing)
 			return true, nil
 		}
 		return false, nil
 	})
 	return err == nil
+}
+
+func pending(watches []*watch.Watch, waited time.Duration) bool {
+	return slices.ContainsFunc(watches, func(w *watch.Watch) bool { return w.Pending(waited) })
 }
 
 // missingLevel returns the log level for kinds without a cache. A kind that is

@@ -1,12 +1,14 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -25,9 +27,11 @@ import (
 // parameters is the version of the parameters of requests.
 var parameters = schema.GroupVersion{Version: "v1"}
 
-// request returns a request for the objects of a namespaced cache.
+// request returns a request for the objects of a namespaced cache. client-go would repeat it ten
+// times while the API server cannot fill its own cache, and nobody would see why: the informer
+// repeats it, too.
 func (l *listing) request(n *namespaced, o metav1.ListOptions) *rest.Request {
-	return l.Client.Get().AbsPath(pathOf(l.cache.kind, n.namespace)...).SpecificallyVersionedParams(&o, metav1.ParameterCodec, parameters)
+	return l.Client.Get().MaxRetries(1).AbsPath(pathOf(l.cache.kind, n.namespace)...).SpecificallyVersionedParams(&o, metav1.ParameterCodec, parameters)
 }
 
 // pathOf returns the path of the objects of a kind; without a namespace, of those of all.
@@ -64,8 +68,12 @@ func (l *listing) stream(ctx context.Context, n *namespaced, o metav1.ListOption
 	l.watch.tweakList(&o)
 	var body io.ReadCloser
 	err := l.checkHistory(ctx, n, o)
-	if err == nil {
-		body, err = l.request(n, o).Throttle(flowcontrol.NewFakeAlwaysRateLimiter()).Stream(ctx)
+	switch {
+	case err != nil:
+	case o.SendInitialEvents != nil:
+		body, err = l.streamList(ctx, n, o)
+	default:
+		body, err = l.begin(ctx, n, o)
 	}
 	if utilnet.IsProbableEOF(err) || utilnet.IsTimeout(err) {
 		return apiwatch.NewEmptyWatch(), nil
@@ -80,6 +88,62 @@ func (l *listing) stream(ctx context.Context, n *namespaced, o metav1.ListOption
 	frames := &frameDecoder{objects: newObjectReader(l.watch, l.cache.kind.GVK, body), body: body, term: n.term}
 	return apiwatch.NewStreamWatcherWithLogger(klog.FromContext(ctx), frames,
 		apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
+}
+
+// begin sends the request for a watch, and returns when the API server begins to answer.
+func (l *listing) begin(ctx context.Context, n *namespaced, o metav1.ListOptions) (io.ReadCloser, error) {
+	return l.request(n, o).Throttle(flowcontrol.NewFakeAlwaysRateLimiter()).Stream(ctx)
+}
+
+// answerPatience is how long the API server may take to begin its answer to a watch that begins
+// with a list. It begins at once, unless it cannot read the objects itself, for example because a
+// conversion webhook or an aggregated API does not answer: then it says nothing, and its answer to
+// a list says why. After an error, the informer sends a list.
+const answerPatience = 3 * time.Second
+
+var errUnanswered = fmt.Errorf("the API server has not answered for %s", answerPatience)
+
+// streamList is begin for a watch that begins with a list.
+func (l *listing) streamList(ctx context.Context, n *namespaced, o metav1.ListOptions) (io.ReadCloser, error) {
+	asking, cancel := context.WithCancel(ctx)
+	unanswered := time.AfterFunc(answerPatience, cancel)
+	body, err := l.begin(asking, n, o)
+	inTime := unanswered.Stop()
+	if err == nil && inTime {
+		return cancelled{body, cancel}, nil
+	}
+	cancel()
+	if err == nil {
+		_ = body.Close()
+	}
+	if inTime || ctx.Err() != nil {
+		if !n.listed() && isHidden(err) {
+			l.unlisted(l.watch, n, err)
+		}
+		return nil, cmp.Or(err, ctx.Err())
+	}
+	if known := n.problem.Load(); known != nil && errors.Is(*known, ErrNotListed) { // Otherwise it says more.
+		l.unlisted(l.watch, n, errUnanswered)
+	}
+	return nil, errUnanswered
+}
+
+// isHidden reports whether the informer repeats a watch that begins with a list after an error,
+// and tells nobody.
+func isHidden(err error) bool {
+	return apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err)
+}
+
+// A cancelled body also ends its context when it is closed.
+type cancelled struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+// Close implements io.Closer.
+func (c cancelled) Close() error {
+	defer c.cancel()
+	return c.ReadCloser.Close()
 }
 
 // list reads the answer to a list request.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -127,10 +128,21 @@ func (w *Watch) Problems() (all []error) {
 	return all
 }
 
-// Pending reports whether the watch may become complete by itself. A kind that is not
-// served, or a missing permission, must be fixed by the user.
-func (w *Watch) Pending() bool {
-	return slices.ContainsFunc(w.Problems(), func(err error) bool { return !discover.IsUnwatchable(err) && !apierrors.IsForbidden(err) })
+// failingPatience is how long a first list is waited for that the API server cannot answer.
+// Those of an API server that starts, or whose etcd elects a leader, end sooner.
+const failingPatience = 2 * time.Second
+
+// Pending reports whether others should wait longer for the first list of the watch. They have
+// waited for some time. Nobody waits for a kind that is not served or unavailable, or for a
+// missing permission: the user must act first.
+func (w *Watch) Pending(waited time.Duration) bool {
+	return slices.ContainsFunc(w.Problems(), func(err error) bool {
+		if discover.IsUnwatchable(err) || discover.IsUnavailable(err) || apierrors.IsForbidden(err) {
+			return false
+		}
+		_, failing := errors.AsType[*apierrors.StatusError](err)
+		return !failing && !errors.Is(err, errUnanswered) || waited < failingPatience
+	})
 }
 
 // Fail records why the kind cannot be watched.
