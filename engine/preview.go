@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
@@ -28,6 +29,7 @@ type Preview struct {
 	toEnd   bool
 	before  *plan // of the rules that a reload has replaced, or nil
 	missing []string
+	unread  map[schema.GroupVersionKind]error // why a kind could not be read
 }
 
 // A Lister visits objects of a cluster. The Preview keeps none of them.
@@ -66,7 +68,7 @@ type PreviewOf struct {
 // objects of the Lister.
 func NewPreview(ctx context.Context, of PreviewOf) (*Preview, error) {
 	const inFlight = 16
-	v := &Preview{list: of.List, queue: &requests{}, toEnd: of.ToTheEnd}
+	v := &Preview{list: of.List, queue: &requests{}, toEnd: of.ToTheEnd, unread: map[schema.GroupVersionKind]error{}}
 	v.stepper = NewStepper(Dependencies{
 		Client: of.Client, Kinds: of.Kinds, Events: untold{}, Clock: cmp.Or[clock.PassiveClock](of.Clock, clock.RealClock{}), Queue: v.queue,
 		Random: func() float64 { return 0.5 }, InFlight: inFlight,

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -44,7 +45,7 @@ func (v *Preview) follow(ctx context.Context, program *rules.Program, orphaned i
 		if slices.Contains(running, w) {
 			continue
 		}
-		if err := s.feed(ctx, w, v.listing(ctx, w.Role)); err != nil {
+		if err := v.feed(ctx, w); err != nil {
 			return err
 		}
 	}
@@ -82,7 +83,7 @@ func (v *Preview) CleanUp(ctx context.Context) (problems []string) {
 		if !primary.mayHaveDeselected() {
 			continue
 		}
-		if err := e.enqueueDeselected(ctx, primary); err != nil && !discover.IsUnwatchable(err) {
+		if err := e.enqueueDeselected(ctx, primary); err != nil && !discover.IsUnwatchable(err) && v.unread[primary.GVK] == nil {
 			problems = append(problems, err.Error())
 		}
 	}
@@ -134,9 +135,11 @@ func (v *Preview) Primaries() (n int) {
 	return n
 }
 
-// EachOfEnded visits the objects of rules that run now and are not in the program.
+// EachOfEnded visits the objects of rules that run now and are not in the program. A kind that
+// cannot be read does not affect the others.
 func (v *Preview) EachOfEnded(ctx context.Context, visit func(Orphan)) error {
 	e := v.stepper.engine
+	var errs []error
 	for _, r := range e.plan.Load().orphaned.Ended {
 		s := &removal{engine: e, rule: r}
 		for _, gvk := range r.Kinds() {
@@ -144,11 +147,11 @@ func (v *Preview) EachOfEnded(ctx context.Context, visit func(Orphan)) error {
 				visit(Orphan{Rule: r.Name, Child: o.Child(), Primary: owner, Object: o.Identity(k.GVK)})
 			})
 			if err != nil && !discover.IsNoKind(err) {
-				return err
+				errs = append(errs, fmt.Errorf("%w; incomplete: kind %s of the removed rule %q", err, gvk.Kind, r.Name))
 			}
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // requests is the queue of a Preview. It collects requests: the caller of Reconcile

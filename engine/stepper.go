@@ -116,14 +116,14 @@ func (now Snapshot) each(visit func(*unstructured.Unstructured) error) (version 
 	return now.Version, nil
 }
 
-// feed fills the cache of a watch, unless its kind does not exist.
+// feed fills the cache of a watch, unless its kind does not exist or is unavailable.
 func (s *Stepper) feed(ctx context.Context, w *watch.Watch, list func(context.Context, discover.Kind) watch.List) error {
 	scope := w.ScopeIn(s.engine.scope())
 	k, err := s.engine.kinds.Find(ctx, w.GVK)
 	if err == nil {
 		err = k.CheckScope(scope)
 	}
-	if discover.IsUnwatchable(err) {
+	if discover.IsUnwatchable(err) || discover.IsUnavailable(err) {
 		w.Fail(err)
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -53,6 +54,7 @@ type comparison struct {
 	selected []selected
 	preview  *engine.Preview
 	notes    []string
+	errs     []error // why the result is incomplete
 }
 
 // Compare returns what run would do next.
@@ -108,6 +110,11 @@ func (c *comparison) prepare(ctx context.Context) (primaries []*Primary, err err
 	if c.preview, err = engine.NewPreview(ctx, of); err != nil {
 		return nil, err
 	}
+	for _, unread := range c.preview.Unread() {
+		if slices.ContainsFunc(unread.Rules, c.isSelected) {
+			c.errs = append(c.errs, unread)
+		}
+	}
 	if missing := c.preview.Missing(); len(missing) > 0 {
 		c.note("not compared: objects of rules that are in the inventory but not in these files: %s", strings.Join(missing, ", "))
 	}
@@ -121,6 +128,13 @@ func (c *comparison) prepare(ctx context.Context) (primaries []*Primary, err err
 		}
 	}
 	return primaries, nil
+}
+
+// isSelected reports whether a rule is for a resource that is compared.
+func (c *comparison) isSelected(rule string) bool {
+	return slices.ContainsFunc(c.selected, func(s selected) bool {
+		return slices.ContainsFunc(s.rules.Rules, func(r *rules.Rule) bool { return r.Name == rule })
+	})
 }
 
 // addInventories adds the inventories of the cluster: run prunes the children of
@@ -159,14 +173,18 @@ func (c *comparison) reconcile(ctx context.Context, primaries []*Primary) {
 // result collects the changes of all primaries.
 func (c *comparison) result(primaries []*Primary) *Result {
 	r := &Result{Changes: []Change{}, Notes: c.notes}
+	broken := func(errs []error) {
+		for _, err := range errs {
+			r.Notes, r.Broken = append(r.Notes, fmt.Sprintf("error: %v", err)), true
+		}
+	}
+	broken(c.errs)
 	creators := map[Object]Creator{}
 	for _, p := range primaries {
 		p.RejectDuplicates(creators)
 		r.Changes = append(r.Changes, p.Changes...)
 		r.Notes = append(r.Notes, p.notes()...)
-		for _, err := range p.Errs {
-			r.Notes, r.Broken = append(r.Notes, fmt.Sprintf("error: %v", err)), true
-		}
+		broken(p.Errs)
 	}
 	return r
 }

@@ -12,6 +12,7 @@ import (
 
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/exit"
+	"reconcel/engine"
 	"reconcel/engine/discover"
 	"reconcel/rules"
 )
@@ -27,26 +28,40 @@ type selected struct {
 // by name. It reports whether there is anything to compare, bundles included.
 func (c *comparison) selectPrimaries(ctx context.Context) (some bool, err error) {
 	found, known := map[cluster.Target]bool{}, map[cluster.Target]bool{}
+	var unknown error // why a kind and its other names are not known
 	for _, p := range c.Rules.Program.Primaries() {
 		if p.ForCluster() {
 			continue // addBundles adds them.
 		}
 		k, err := c.Cluster.Find(ctx, p.GVK)
-		if err != nil {
+		unavailable := discover.IsUnavailable(err)
+		if err != nil && !unavailable {
 			return false, err
 		}
 		names := slices.DeleteFunc(slices.Clone(c.Targets), func(n cluster.Target) bool { return !n.IsOf(p.GVK, k) })
 		if len(c.Targets) > 0 && len(names) == 0 {
+			unknown = cmp.Or(unknown, err)
 			continue
 		}
 		for _, n := range names {
 			known[n] = true
+		}
+		if unavailable && len(names) > 0 {
+			return false, fmt.Errorf("%s: %w", names[0].Text, err)
+		}
+		if unavailable {
+			c.unreadable(p, err)
+			continue
 		}
 		if k == nil {
 			c.note("the API server does not serve %s, kind %s: there is nothing to compare", p.GVK.GroupVersion(), p.GVK.Kind)
 			continue
 		}
 		objects, err := c.primaries(ctx, k, names)
+		if err != nil && len(c.Targets) == 0 && ctx.Err() == nil {
+			c.unreadable(p, err)
+			continue
+		}
 		if err != nil {
 			return false, err
 		}
@@ -65,6 +80,8 @@ func (c *comparison) selectPrimaries(ctx context.Context) (some bool, err error)
 	}
 	for _, n := range c.Targets {
 		switch {
+		case !known[n] && unknown != nil:
+			return false, fmt.Errorf("%s: %w", n.Text, unknown)
 		case !known[n]:
 			return false, exit.Misused("%q: no rule is for that kind", n.Text)
 		case !found[n]:
@@ -72,6 +89,15 @@ func (c *comparison) selectPrimaries(ctx context.Context) (some bool, err error)
 		}
 	}
 	return bundles || len(c.selected) > 0, nil
+}
+
+// unreadable records that the resources of a kind cannot be read. The others are compared.
+func (c *comparison) unreadable(p *rules.Primary, err error) {
+	unread := engine.Unread{Kind: p.GVK.Kind, Err: err}
+	for _, r := range p.Rules {
+		unread.Rules = append(unread.Rules, r.Name)
+	}
+	c.errs = append(c.errs, unread)
 }
 
 func (c *comparison) where() string {

@@ -72,6 +72,9 @@ func Compare(ctx context.Context, o Options) (*Report, error) {
 	if err := c.reload(ctx, schemas); err != nil {
 		return nil, err
 	}
+	for _, unread := range c.preview.Unread() {
+		c.report.Errors = append(c.report.Errors, unread.Error())
+	}
 	cleanup := c.cleanUp(ctx)
 	requests := c.preview.Requests()
 	c.report.Resources.Watched, c.report.Resources.Reconciled = c.preview.Primaries(), len(requests)
