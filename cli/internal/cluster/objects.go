@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -19,10 +20,13 @@ import (
 // Find returns a kind, or nil if the API server does not serve it.
 func (c *Cluster) Find(ctx context.Context, gvk schema.GroupVersionKind) (*discover.Kind, error) {
 	k, err := c.Kinds.Find(ctx, gvk)
-	if discover.IsNoKind(err) {
+	switch {
+	case discover.IsNoKind(err):
 		return nil, nil
+	case err != nil:
+		return nil, err
 	}
-	return &k, err
+	return &k, nil
 }
 
 // Resource returns the client for the objects of a kind in a namespace; "" is all
@@ -43,22 +47,28 @@ func (c *Cluster) Get(ctx context.Context, gvr schema.GroupVersionResource, name
 	return u, err
 }
 
-// Primary returns the primary kind of rules that a target names, or nil.
+// Primary returns the primary kind of rules that a target names, or nil. If a kind is
+// unavailable, the target may name it in a way that only the API server knows: without another
+// kind of that name, the error is an UnavailableError.
 func (c *Cluster) Primary(ctx context.Context, program *rules.Program, t Target) (*rules.Primary, *discover.Kind, error) {
+	var unknown error
 	for _, p := range program.Primaries() {
 		k, err := c.Find(ctx, p.GVK)
-		if err != nil {
+		if err != nil && !discover.IsUnavailable(err) {
 			return nil, nil, err
 		}
 		switch {
 		case !t.IsOf(p.GVK, k):
+			unknown = cmp.Or(unknown, err)
+		case err != nil:
+			return nil, nil, err
 		case k == nil:
 			return nil, nil, discover.NoKindError{GVK: p.GVK}
 		default:
 			return p, k, nil
 		}
 	}
-	return nil, nil, nil
+	return nil, nil, unknown
 }
 
 // Named returns the object that a target names.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -67,9 +68,9 @@ func (c *Cluster) judge(ctx context.Context, l *rules.Loaded, policy judge.Polic
 // that the cluster does not serve or describe. The set is nil if a schema is
 // invalid.
 func readSchemas(ctx context.Context, index map[string]openapi.GroupVersionWithContext, versions []schema.GroupVersion) (*kindschema.Set, error) {
-	from := kindschema.Sources{OpenAPI: [][]byte{}}
-	var unread []error
-	for _, gv := range versions {
+	documents, unread := make([][]byte, len(versions)), make([]error, len(versions))
+	var reading sync.WaitGroup
+	for i, gv := range versions {
 		path := "apis/" + gv.String()
 		if gv.Group == "" {
 			path = "api/" + gv.Version
@@ -78,13 +79,17 @@ func readSchemas(ctx context.Context, index map[string]openapi.GroupVersionWithC
 		if !served {
 			continue
 		}
-		document, err := published.SchemaWithContext(ctx, runtime.ContentTypeJSON)
-		if err != nil {
-			unread = append(unread, fmt.Errorf("read OpenAPI of %s: %w", gv, err))
-			continue
-		}
-		from.OpenAPI = append(from.OpenAPI, document)
+		reading.Go(func() { // At the same time: a backend that does not answer must not hold up the others.
+			document, err := published.SchemaWithContext(ctx, runtime.ContentTypeJSON)
+			if err != nil {
+				unread[i] = fmt.Errorf("read OpenAPI of %s: %w", gv, err)
+				return
+			}
+			documents[i] = document
+		})
 	}
+	reading.Wait()
+	from := kindschema.Sources{OpenAPI: slices.DeleteFunc(documents, func(d []byte) bool { return d == nil })}
 	set, err := kindschema.New(from)
 	if err != nil {
 		return nil, err

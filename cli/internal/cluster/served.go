@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,12 +15,11 @@ import (
 )
 
 // Served returns all kinds that can be listed, each in the version that the API server
-// prefers. incomplete says which groups are unknown, such as those of an extension API
-// server that does not answer.
+// prefers. incomplete joins an UnavailableError for each group and version that is unknown.
 func (c *Cluster) Served(ctx context.Context) (all []discover.Kind, incomplete, err error) {
 	groups, lists, err := c.discovery.ServerGroupsAndResourcesWithContext(ctx) // Preferred resources alone do not say which have a status.
-	if discovery.IsGroupDiscoveryFailedError(err) {
-		incomplete, err = err, nil
+	if failed, some := discovery.GroupDiscoveryFailedErrorGroups(err); some {
+		incomplete, err = unavailable(failed), nil
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("discover kinds: %w", err)
@@ -52,6 +52,19 @@ func (c *Cluster) Served(ctx context.Context) (all []discover.Kind, incomplete, 
 		}
 	}
 	return all, incomplete, nil
+}
+
+// unavailable returns the error for groups that discovery lacks.
+func unavailable(failed map[schema.GroupVersion]error) error {
+	var all []error
+	for gv, err := range failed {
+		if _, stale := errors.AsType[discovery.StaleGroupVersionError](err); stale {
+			err = errors.New("its backend does not answer")
+		}
+		all = append(all, discover.UnavailableError{GV: gv, Err: err})
+	}
+	slices.SortFunc(all, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(all...)
 }
 
 func kindOf(gv schema.GroupVersion, r *metav1.APIResource, beside []metav1.APIResource) discover.Kind {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"reconcel/engine"
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
@@ -67,13 +68,13 @@ func watchKinds(ctx context.Context, o Options, secrets *withheld) (*feed, error
 	kinds := kindsOf(o.Rules.Program)
 	var synced []cache.InformerSynced
 	for _, gvk := range slices.SortedFunc(maps.Keys(kinds), func(a, b runtimeschema.GroupVersionKind) int { return cmp.Compare(a.String(), b.String()) }) {
-		k, err := o.Cluster.Find(ctx, gvk)
+		k, err := o.Cluster.Kinds.Find(ctx, gvk)
+		if discover.IsNoKind(err) || discover.IsUnavailable(err) {
+			o.Log.Warn("kind not served, its rules are recorded without it", "kind", gvk.String(), "error", err)
+			continue
+		}
 		if err != nil {
 			return nil, err
-		}
-		if k == nil {
-			o.Log.Warn("kind not served, its rules are recorded without it", "kind", gvk.String())
-			continue
 		}
 		namespaces := o.Policy.Namespaces
 		if len(namespaces) == 0 || !k.Namespaced {

@@ -93,9 +93,12 @@ func (r *Resource) owned(rule *rules.Rule, c *rules.Child) (all []rules.Live, er
 	return all, nil
 }
 
-// lookup answers a query of a rule. What may not be read is unknown.
+// lookup answers a query of a rule. What cannot be read is unknown.
 func (r *Resource) lookup(ctx context.Context, l *rules.Lookup, q rules.Query) (found []map[string]any, err error) {
 	k, err := r.cluster.Find(ctx, l.GVK)
+	if discover.IsUnavailable(err) {
+		return nil, unread{err}
+	}
 	if err != nil {
 		r.failed = cmp.Or(r.failed, err)
 		return nil, rules.ErrUnwatched
@@ -104,7 +107,7 @@ func (r *Resource) lookup(ctx context.Context, l *rules.Lookup, q rules.Query) (
 		return nil, unread{discover.NoKindError{GVK: l.GVK}}
 	}
 	switch found, err = r.query(ctx, k, q); {
-	case apierrors.IsForbidden(err):
+	case err != nil && ctx.Err() == nil:
 		return nil, unread{err}
 	case err != nil:
 		r.failed = cmp.Or(r.failed, fmt.Errorf("lookup %q: %w", l.ID, err))

@@ -36,6 +36,8 @@ func Read(ctx context.Context, live *cluster.Cluster, lists *cluster.Lists, prim
 	for _, gvk := range r.kinds() {
 		k, err := live.Find(ctx, gvk)
 		switch {
+		case discover.IsUnavailable(err):
+			r.Unread[gvk] = err
 		case err != nil:
 			return nil, err
 		case k == nil:
@@ -67,7 +69,7 @@ func (r *Resource) kinds() (all []schema.GroupVersionKind) {
 }
 
 // list reads the objects of one kind. If not all namespaces may be read, it reads that of
-// the resource.
+// the resource. Objects that cannot be read are unknown.
 func (r *Resource) list(ctx context.Context, k *discover.Kind) error {
 	namespace := r.namespace(k.GVK)
 	err := r.listIn(ctx, k, namespace)
@@ -77,7 +79,11 @@ func (r *Resource) list(ctx context.Context, k *discover.Kind) error {
 			err = r.listIn(ctx, k, own)
 		}
 	}
-	if apierrors.IsForbidden(err) {
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil
+	case err != nil && ctx.Err() == nil:
+		r.Unread[k.GVK] = err
 		return nil
 	}
 	return err

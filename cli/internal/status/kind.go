@@ -27,10 +27,11 @@ type kind struct {
 	version       string         // in the rules; "": any
 	rules         []string       // names
 	selects       []*rules.Rule  // nil if the kind comes from an inventory
-	served        *discover.Kind // nil: the API server does not serve it
-	hasConditions bool           // reconcel writes conditions into it
-	events        newestEvents   // instead of conditions
-	bundles       bool           // its resources are the ConfigMaps of rules for the cluster
+	served        *discover.Kind // nil: the API server does not serve it, or unavailable says why that is unknown
+	unavailable   error
+	hasConditions bool         // reconcel writes conditions into it
+	events        newestEvents // instead of conditions
+	bundles       bool         // its resources are the ConfigMaps of rules for the cluster
 	targets       []cluster.Target
 }
 
@@ -91,10 +92,13 @@ func (k *kind) find(ctx context.Context, kinds discover.Kinds) (err error) {
 	} else {
 		served, err = kinds.Find(ctx, k.gk.WithVersion(k.version))
 	}
-	if discover.IsNoKind(err) {
+	switch {
+	case discover.IsNoKind(err):
 		return nil
-	}
-	if err != nil {
+	case discover.IsUnavailable(err):
+		k.unavailable = err
+		return nil
+	case err != nil:
 		return err
 	}
 	k.served = &served
@@ -102,6 +106,10 @@ func (k *kind) find(ctx context.Context, kinds discover.Kinds) (err error) {
 		return nil
 	}
 	owners, err := kinds.Ownership(ctx, served.GVK)
+	if discover.IsUnavailable(err) {
+		k.hasConditions = true // The objects show whether they have any.
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("read the schema of %s: %w", k.gk, err)
 	}

@@ -141,6 +141,10 @@ func (r *Reader) inventoriedKinds(installations []inventory.Stored) []*kind {
 // requested resource that does not exist is an error.
 func (r *Reader) readResources(ctx context.Context) error {
 	for _, k := range r.kinds {
+		if k.unavailable != nil {
+			r.addUnreadable(k, k.unavailable)
+			continue
+		}
 		if k.served == nil {
 			r.problem(kindNotServed, k, "the API server does not serve %s, apply its CustomResourceDefinition", k.gk)
 			continue

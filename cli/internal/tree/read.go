@@ -2,7 +2,6 @@ package tree
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,10 +56,13 @@ func New(ctx context.Context, live *cluster.Cluster, q Query) (*Reader, error) {
 		return nil, err
 	}
 	if r.served = served; incomplete != nil {
-		r.problem("some kinds are not known, so their objects are not in the tree: %s", incomplete)
+		for line := range strings.Lines(incomplete.Error()) {
+			r.problem("%s; its objects are not in the tree", strings.TrimSpace(line))
+		}
 	}
 	if q.Program != nil {
-		if r.primary, r.kind, err = live.Primary(ctx, q.Program, q.Target); err != nil || r.kind != nil {
+		r.primary, r.kind, err = live.Primary(ctx, q.Program, q.Target)
+		if err != nil && !discover.IsUnavailable(err) || r.kind != nil {
 			return r, err
 		}
 	}
@@ -71,10 +73,12 @@ func New(ctx context.Context, live *cluster.Cluster, q Query) (*Reader, error) {
 			names = append(names, k.GVR.GroupResource().String())
 		}
 	}
-	switch len(names) {
-	case 0:
+	switch {
+	case len(names) == 0 && incomplete != nil:
+		return nil, fmt.Errorf("%s: %w", q.Target.Text, incomplete)
+	case len(names) == 0:
 		return nil, exit.Misused("%q: the API server does not serve that kind", q.Target.Text)
-	case 1:
+	case len(names) == 1:
 		return r, nil
 	}
 	slices.Sort(names)
@@ -162,6 +166,9 @@ func (r *Reader) render(ctx context.Context, lists *cluster.Lists, b *builder, r
 func (r *Reader) inventoried(ctx context.Context, lists *cluster.Lists, self *unstructured.Unstructured) (found []*unstructured.Unstructured, err error) {
 	for _, gvk := range r.inventoriedKinds(ctx, primaryKind(self)) {
 		k, err := r.cluster.Find(ctx, gvk)
+		if discover.IsUnavailable(err) {
+			continue // A problem of Served.
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -170,7 +177,7 @@ func (r *Reader) inventoried(ctx context.Context, lists *cluster.Lists, self *un
 		}
 		objects, err := lists.Of(ctx, k, metav1.NamespaceAll)
 		switch {
-		case apierrors.IsForbidden(err):
+		case err != nil && ctx.Err() == nil:
 			r.problem("objects in other namespaces may be missing: %s", err)
 		case err != nil:
 			return nil, err
@@ -234,7 +241,6 @@ func (r *Reader) listAll(ctx context.Context, lists *cluster.Lists, b *builder, 
 	}
 	const inFlight = 8
 	var mu sync.Mutex
-	var wrong []error
 	workqueue.ParallelizeUntil(ctx, inFlight, len(kinds), func(i int) {
 		objects, err := lists.Of(ctx, kinds[i], namespace)
 		mu.Lock()
@@ -243,16 +249,16 @@ func (r *Reader) listAll(ctx context.Context, lists *cluster.Lists, b *builder, 
 		case apierrors.IsForbidden(err):
 			b.unread[unreadKind{kinds[i].GVK.GroupKind(), namespace}] = err.Error()
 		case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err): // It was just removed, or cannot be listed.
-		case err != nil:
-			wrong = append(wrong, err)
-		default:
+		case err != nil && ctx.Err() == nil:
+			r.problem("%s; the objects of this kind in namespace %s are not in the tree", err, namespace)
+		case err == nil:
 			r.listed[listedKind{*kinds[i], namespace}] = true
 			for _, u := range objects {
 				b.add(u)
 			}
 		}
 	})
-	return errors.Join(append(wrong, ctx.Err())...)
+	return ctx.Err()
 }
 
 // isPassedOver reports whether a kind has no objects with an owner, and many without.

@@ -1,7 +1,10 @@
 package why
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,14 +26,15 @@ type Reader struct {
 	Policy   judge.Policy
 	Progress *output.Progress
 
-	lists *cluster.Lists
+	lists   *cluster.Lists
+	unknown error // why a kind that the object may be of, or belong to, is not known
 }
 
 // Ask answers a question about an object of the cluster, or one that the rules want there.
 func (r *Reader) Ask(ctx context.Context, q Question) (*Answer, error) {
 	r.lists = cluster.NewLists(r.Cluster)
 	primary, k, err := r.Cluster.Primary(ctx, r.Rules.Program, q.Target)
-	if err != nil {
+	if !r.tolerate(err) {
 		return nil, err
 	}
 	if k != nil {
@@ -44,7 +48,21 @@ func (r *Reader) Ask(ctx context.Context, q Question) (*Answer, error) {
 		}
 		return Ask([]*Subject{s}, q, func(id rules.Identity) bool { return id == s.Self })
 	}
-	return r.askChild(ctx, q)
+	answer, err := r.askChild(ctx, q)
+	if _, absent := errors.AsType[*UnknownError](err); absent && r.unknown != nil {
+		return nil, fmt.Errorf("%s: %w", q.Target.Text, r.unknown)
+	}
+	return answer, err
+}
+
+// tolerate reports whether the search may go on after an error: a kind that is unavailable says
+// nothing about the others.
+func (r *Reader) tolerate(err error) bool {
+	if discover.IsUnavailable(err) {
+		r.unknown = cmp.Or(r.unknown, err)
+		return true
+	}
+	return err == nil
 }
 
 // askChild answers a question about a child. Its labels name the rule, and its owner the
@@ -84,7 +102,7 @@ func (r *Reader) childKind(ctx context.Context, primary *rules.Primary, t cluste
 	for _, rule := range primary.Rules {
 		for _, c := range rule.Children {
 			k, err := r.Cluster.Find(ctx, c.GVK)
-			if err != nil {
+			if !r.tolerate(err) {
 				return nil, err
 			}
 			if k != nil && t.IsOf(c.GVK, k) {
@@ -98,7 +116,10 @@ func (r *Reader) childKind(ctx context.Context, primary *rules.Primary, t cluste
 // owners returns the primaries that may have an object: its owner, or else all of them.
 func (r *Reader) owners(ctx context.Context, primary *rules.Primary, child *discover.Kind, q Question) (all []*unstructured.Unstructured, err error) {
 	k, err := r.Cluster.Find(ctx, primary.GVK)
-	if err != nil || k == nil {
+	if k == nil && r.tolerate(err) {
+		return nil, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	namespace := q.Namespace
@@ -121,6 +142,10 @@ func (r *Reader) owners(ctx context.Context, primary *rules.Primary, child *disc
 		return all, err
 	}
 	err = cluster.ForEach(ctx, r.Cluster.Resource(k, metav1.NamespaceAll), metav1.ListOptions{}, func(u *unstructured.Unstructured) { all = append(all, u) })
+	if err != nil && ctx.Err() == nil {
+		r.unknown = cmp.Or(r.unknown, fmt.Errorf("list %s: %w", k.GVR.Resource, err)) // The object may be of other resources.
+		return nil, nil
+	}
 	return all, err
 }
 
