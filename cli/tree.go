@@ -37,7 +37,7 @@ cluster-scoped.
   waiting      the rule waits for something before it creates the object
   failed       it cannot be rendered, or another object has its name
   excluded     it reads a child that its when excludes, and is excluded with it
-  unread       you may not list the kind
+  unread       the kind cannot be listed
 
 The resource itself has the state that status prints. With the rules (-f, or those of
 reconcel.yaml), their readyWhen and failWhen decide about children, and children that do
@@ -46,7 +46,7 @@ in the cluster, and the status of each object decides.
 
 tree lists every kind that the API server serves, once, in the namespaces in which the
 resource has objects. Kinds without a status are listed as metadata. The permissions get
-and list are enough; -w also needs watch. Kinds that you may not list are named. Nothing
+and list are enough; -w also needs watch. Kinds that cannot be listed are named. Nothing
 is written.
 
 -w prints changes after the tree, until Ctrl-C. -o json and -o yaml print {tree,
