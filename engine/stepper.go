@@ -132,7 +132,12 @@ func (s *Stepper) feed(ctx context.Context, w *watch.Watch, list func(context.Co
 	}
 	ownership := discover.Ownership{}
 	if w.IsCustom() {
-		if ownership, err = s.engine.kinds.Ownership(ctx, k.GVK); err != nil {
+		ownership, err = s.engine.kinds.Ownership(ctx, k.GVK)
+		if discover.IsUnavailable(err) {
+			w.Fail(err)
+			return nil
+		}
+		if err != nil {
 			return fmt.Errorf("schema of %s: %w", k.GVK.Kind, err)
 		}
 	}

@@ -60,9 +60,9 @@ func TestDeadBackend(t *testing.T) {
 			kinds := answering(t, backend)
 			gk := schema.GroupKind{Group: "dead.example.com", Kind: "Thing"}
 			_, found := kinds.Find(t.Context(), gk.WithVersion("v1"))
-			_, any := AnyVersion(t.Context(), kinds, gk)
+			_, inAny := AnyVersion(t.Context(), kinds, gk)
 			_, conditions := kinds.Ownership(t.Context(), gk.WithVersion("v1"))
-			for _, err := range []error{found, any, conditions} {
+			for _, err := range []error{found, inAny, conditions} {
 				if !IsUnavailable(err) || IsNoKind(err) || !strings.HasPrefix(err.Error(), "API dead.example.com/v1 is unavailable (see kubectl get apiservice v1.dead.example.com): ") {
 					t.Errorf("%v", err)
 				}

@@ -121,6 +121,8 @@ func (ws *Watcher) relearnOwnership(ctx context.Context, w *Watch) (changed bool
 	if c == nil {
 		return false, nil // It is read after the first list.
 	}
+	ctx, cancel := context.WithTimeout(ctx, schemaPoll) // An API that does not answer must not hold up the others.
+	defer cancel()
 	if k, err := ws.Kinds.Find(ctx, w.GVK); err == nil && k != c.kind {
 		ws.Log.Info("kind changed, restarting its watch", "kind", w.GVK.String())
 		c.end()
