@@ -93,8 +93,11 @@ func keyOf(element, field ref.Val) (key, err ref.Val) {
 	if !found {
 		return nil, failf("mergeBy(): an element has no %s", field.Value())
 	}
+	if whole, ok := Whole(key); ok {
+		return whole, nil
+	}
 	switch key.(type) {
-	case types.String, types.Int, types.Bool:
+	case types.String, types.Bool:
 		return key, nil
 	}
 	return nil, failf("mergeBy(): %s must be text, a whole number or a boolean", field.Value())

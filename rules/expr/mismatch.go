@@ -18,15 +18,56 @@ import (
 // A mismatchedCall explains the failure of a call.
 type mismatchedCall struct {
 	interpreter.InterpretableCall
-	of ast.CallExpr
+	of  ast.CallExpr
+	env *environment
 }
 
 func (c *mismatchedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	v := c.InterpretableCall.Exec(frame)
-	if !isMismatch(v, c.ID()) {
+	mismatch := isMismatch(v, c.ID())
+	if !mismatch && !(takesOneType[c.of.FunctionName()] && isErrorOf(v, c.ID())) {
 		return v
 	}
-	return explainMismatch(frame, v, c.ID(), c.of, c.Args())
+	values, failed := argumentsOf(frame, c.of, c.Args())
+	if failed != nil {
+		return failed
+	}
+	if v := withDoubles(c.of.FunctionName(), values); v != nil {
+		return types.LabelErrNode(c.ID(), v)
+	}
+	if again := c.withWholes(frame, values); again != nil {
+		return again
+	}
+	if !mismatch {
+		return v
+	}
+	return explainMismatch(v, c.ID(), c.of, values)
+}
+
+// withWholes makes the call again with integers in place of whole doubles. It returns nil if there are none, or if the
+// call does not take them either.
+func (c *mismatchedCall) withWholes(frame *interpreter.ExecutionFrame, values []ref.Val) ref.Val {
+	values = withWholes(c.of.FunctionName(), values)
+	if values == nil || len(values) > len(operands{}) {
+		return nil
+	}
+	again := guardedCall{InterpretableCall: c.InterpretableCall}
+	if guarded, ok := c.InterpretableCall.(*guardedCall); ok {
+		again = *guarded
+	} else {
+		again.run = c.env.runner(c.InterpretableCall)
+	}
+	if again.run == nil {
+		return nil
+	}
+	again.args = make([]interpreter.InterpretableV2, len(values))
+	for i, v := range values {
+		again.args[i] = interpreter.NewConstValue(c.ID(), v).(interpreter.InterpretableV2)
+	}
+	if v := again.Exec(frame); !isMismatch(v, c.ID()) {
+		return v
+	}
+	return nil
 }
 
 // Eval is Exec for callers of CEL's older interface.
@@ -46,7 +87,11 @@ func (l *mismatchedLogic) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	if !isMismatch(v, l.ID()) {
 		return v
 	}
-	return explainMismatch(frame, v, l.ID(), l.of, l.args)
+	values, failed := argumentsOf(frame, l.of, l.args)
+	if failed != nil {
+		return failed
+	}
+	return explainMismatch(v, l.ID(), l.of, values)
 }
 
 // Eval is Exec for callers of CEL's older interface.
@@ -57,25 +102,32 @@ func (l *mismatchedLogic) Eval(vars interpreter.Activation) ref.Val {
 // isMismatch reports whether a value is the error of this node about the types of its arguments. That of init has no
 // node.
 func isMismatch(v ref.Val, node int64) bool {
-	err, failed := v.(*types.Err)
-	return failed && (err.NodeID() == node || err.NodeID() == -1) && strings.HasPrefix(err.String(), "no such overload")
+	return isErrorOf(v, node) && strings.HasPrefix(v.(*types.Err).String(), "no such overload")
 }
 
-func explainMismatch(frame *interpreter.ExecutionFrame, v ref.Val, node int64, of ast.CallExpr, args []interpreter.InterpretableV2) ref.Val {
-	var got []string
-	var values []ref.Val
+// isErrorOf reports whether a value is the error of this node.
+func isErrorOf(v ref.Val, node int64) bool {
+	err, failed := v.(*types.Err)
+	return failed && (err.NodeID() == node || err.NodeID() == -1)
+}
+
+// argumentsOf evaluates the arguments of a call again. failed is the error of one of them, which is the reason.
+func argumentsOf(frame *interpreter.ExecutionFrame, of ast.CallExpr, args []interpreter.InterpretableV2) (values []ref.Val, failed ref.Val) {
 	for _, arg := range args {
 		value := arg.Exec(frame)
-		if types.IsError(value) {
-			if isLogic(of) {
-				continue // The other side may be the reason.
-			}
-			return value
+		if !types.IsError(value) {
+			values = append(values, value)
+		} else if !isLogic(of) { // Of && and ||, the other side may be the reason.
+			return nil, value
 		}
-		got, values = append(got, typeName(value)), append(values, value)
 	}
-	if v := withDoubles(of.FunctionName(), values); v != nil {
-		return types.LabelErrNode(node, v)
+	return values, nil
+}
+
+func explainMismatch(v ref.Val, node int64, of ast.CallExpr, values []ref.Val) ref.Val {
+	var got []string
+	for _, value := range values {
+		got = append(got, typeName(value))
 	}
 	s := signature{args: got}
 	if of.IsMemberFunction() && len(got) > 0 {
@@ -129,13 +181,13 @@ func elementTypes(l traits.Lister) string {
 }
 
 // mismatch wraps a node of a plan that may get types that it does not take. planned are the nodes below logic.
-func (a *analyzer) mismatch(node interpreter.InterpretableV2, planned map[int64]interpreter.InterpretableV2) interpreter.InterpretableV2 {
+func (a *analyzer) mismatch(env *environment, node interpreter.InterpretableV2, planned map[int64]interpreter.InterpretableV2) interpreter.InterpretableV2 {
 	of := a.calls[node.ID()]
 	if of == nil {
 		return node
 	}
 	if call, ok := node.(interpreter.InterpretableCall); ok && len(call.Args()) > 0 {
-		return &mismatchedCall{call, of}
+		return &mismatchedCall{call, of, env}
 	}
 	if !isLogic(of) {
 		return node

@@ -107,7 +107,11 @@ func (n *narrower) sum(args []ast.Expr, at *bound, path []any, use Use) bool {
 func (n *narrower) index(args []ast.Expr, at *bound, path []any, use Use) bool {
 	of := n.value(args[0], at)
 	var step any
-	switch key := n.value(args[1], at).(type) {
+	key := n.value(args[1], at)
+	if whole, ok := Whole(key); ok {
+		key = whole
+	}
+	switch key := key.(type) {
 	case types.Int:
 		if _, isList := of.(traits.Lister); !isList {
 			return false
