@@ -115,7 +115,7 @@ func (a *app) run(s *runFlags) error {
 	defer stop()
 	metrics := newMetrics()
 	validator := &rulewatch.Validator{Config: config, Policy: s.policy(), Log: log, Metrics: rulewatch.NewMetrics(metrics)}
-	beside.learn(validator)
+	beside.pretend(validator)
 	var watch *rulewatch.Watch
 	watching := &sync.WaitGroup{}
 	machine, err := engine.New(engine.Options{
@@ -144,7 +144,7 @@ func (a *app) run(s *runFlags) error {
 		stop() // From now on, a signal has its default effect: it ends the process.
 		log.Info("stopping", "reason", context.Cause(ctx))
 	})
-	validator.Report = machine.ReportRulesInvalidForCluster
+	validator.Report, validator.Learn = machine.ReportRulesInvalidForCluster, machine.Learn
 	watch = rulewatch.New(rulewatch.Options{
 		Read: func() ([]source.File, source.Errors) { return a.reader(s.rules).Rules(s.rules.paths) }, Paths: files.Reloadable(s.rules.paths),
 		Policy: s.policy(), Check: validator.Check, Validator: validator, Schemas: machine.Schemas(),

@@ -37,10 +37,10 @@ func (r *shadowRun) options() *engine.Shadow {
 	return pretend.New(r.schemas, r.ledger)
 }
 
-// learn has the validator replace the schemas whenever it reads new ones. It checks no permissions to write.
-func (r *shadowRun) learn(v *rulewatch.Validator) {
+// pretend has the validator replace the schemas whenever it reads new ones. It checks no permissions to write.
+func (r *shadowRun) pretend(v *rulewatch.Validator) {
 	if r != nil {
-		v.Learn = r.schemas.Set
+		v.Pretend = r.schemas.Set
 	}
 }
 

@@ -65,6 +65,9 @@ spec:
               integer: {type: integer}
               number: {type: number}
               whole: {type: number}
+              two: {type: number, format: double}
+              numbers: {type: array, items: {type: number}}
+              weights: {type: object, additionalProperties: {type: number, format: float}}
               boolean: {type: boolean}
               port: {x-kubernetes-int-or-string: true}
               quantity: {x-kubernetes-int-or-string: true, anyOf: [{type: integer}, {type: string}], pattern: "^.*$"}
@@ -87,7 +90,7 @@ spec:
 const valuesPrimary = `apiVersion: values.example.com/v1
 kind: Valued
 metadata: {name: a, namespace: default}
-spec: {string: a, time: "2024-01-02T03:04:05Z", bytes: YQ==, integer: 3, number: 1500000.5, whole: 3, boolean: true, port: 80, quantity: 1Gi, array: [1, 2], object: {a: 1}, none: null}
+spec: {string: a, time: "2024-01-02T03:04:05Z", bytes: YQ==, integer: 3, number: 1500000.5, whole: 3, two: 2, numbers: [1, 2.5], weights: {a: 1}, boolean: true, port: 80, quantity: 1Gi, array: [1, 2], object: {a: 1}, none: null}
 `
 
 // valuesRules returns rules that render an example in a field of an object without a schema.

@@ -45,7 +45,7 @@ func show(tb testing.TB, w *watch.Watch, k discover.Kind, objects ...*unstructur
 		version = objects[len(objects)-1].GetResourceVersion()
 	}
 	w.Notify(func(*watch.Object) {}, func() {})
-	f, err := watch.NewFeed(w, k, discover.Ownership{}, nil, Snapshot{objects, version}.each)
+	f, err := watch.NewFeed(w, k, discover.Ownership{}, nil, Snapshot{Objects: objects, Version: version}.each)
 	if err != nil {
 		tb.Fatal(err)
 	}

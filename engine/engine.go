@@ -22,6 +22,7 @@ import (
 	"reconcel/engine/reach"
 	"reconcel/engine/watch"
 	"reconcel/rules"
+	kindschema "reconcel/rules/schema"
 )
 
 // An Engine reconciles the primary objects of one program.
@@ -72,7 +73,8 @@ type Engine struct {
 	rejections    chan struct{}         // capacity 1: rejected has changed
 	schemas       chan discover.Schemas // capacity 1
 	schemaChanges atomic.Int64          // number of schema changes of kinds that rules use
-	ended         chan struct{}         // closed when Run has ended
+	numbers       atomic.Pointer[kindschema.NumberFields]
+	ended         chan struct{} // closed when Run has ended
 	state         atomic.Pointer[string]
 	working       atomic.Bool // this process reconciles and writes
 }

@@ -57,7 +57,7 @@ func (e *Engine) enqueueSelected(pk *primaryKind, of []*rules.Rule) {
 		return // Without a cache, all are enqueued when there is one.
 	}
 	for o := range cache.All() {
-		in := rules.Input{Self: o.Content(), Now: e.clock.Now(), Timeout: renderTimeout}
+		in := rules.Input{Self: o.Content(), Now: e.clock.Now(), Timeout: renderTimeout, Numbers: e.numberFields()}
 		if slices.ContainsFunc(of, func(r *rules.Rule) bool { return r.MaySelect(in) }) {
 			e.enqueueChanged(pk.GVK.GroupKind(), o)
 		}

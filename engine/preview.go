@@ -15,6 +15,7 @@ import (
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
 	"reconcel/rules"
+	kindschema "reconcel/rules/schema"
 )
 
 // A Preview is an engine that shows what run would do: it reconciles chosen
@@ -47,6 +48,7 @@ type PreviewOf struct {
 	Program *rules.Program
 	Client  dynamic.Interface
 	Kinds   discover.Kinds
+	Numbers kindschema.NumberFields // of the kinds of all rules
 	List    Lister
 	// Namespace and Name are those of the previewed installation, as in Options.
 	Namespace, Name string
@@ -74,6 +76,7 @@ func NewPreview(ctx context.Context, of PreviewOf) (*Preview, error) {
 		Random: func() float64 { return 0.5 }, InFlight: inFlight,
 	}, Options{Log: slog.New(slog.DiscardHandler), Namespace: of.Namespace, Name: of.Name, Namespaces: of.Namespaces})
 	v.stepper.engine.inventory = inventory.Unrecorded()
+	v.stepper.engine.numbers.Store(&of.Numbers)
 	orphaned := of.Orphaned
 	if orphaned == nil {
 		found, err := inventory.Recall(of.Inventories, of.Program)

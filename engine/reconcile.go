@@ -277,7 +277,7 @@ const renderTimeout = 2 * time.Second
 func (p *pass) render(now time.Time) {
 	p.primary.Render(rules.Input{
 		Self: p.self.Content(), Now: now, Installation: p.engine.installation, Observed: p.observed, Owned: p.owned, Lookup: p.lookup, Timeout: renderTimeout,
-		Coverage: p.engine.coverage,
+		Coverage: p.engine.coverage, Numbers: p.engine.numberFields(),
 	}, p.rendering)
 }
 

@@ -11,6 +11,7 @@ import (
 	"reconcel/engine/inventory"
 	"reconcel/engine/watch"
 	"reconcel/rules"
+	kindschema "reconcel/rules/schema"
 )
 
 // A Stepper is an engine without background work: everything happens in the
@@ -27,6 +28,8 @@ type Stepper struct {
 type Snapshot struct {
 	Objects []*unstructured.Unstructured
 	Version string
+	// Numbers are the number fields of the kinds of the program.
+	Numbers kindschema.NumberFields
 }
 
 // NewStepper returns a Stepper. Call Follow next. Options.Config is not used.
@@ -39,6 +42,7 @@ func NewStepper(s Dependencies, options Options) *Stepper {
 // not exist yet.
 func (s *Stepper) Follow(ctx context.Context, program *rules.Program, now Snapshot) error {
 	e := s.engine
+	e.numbers.Store(&now.Numbers)
 	orphaned, err := e.inventory.Compare(ctx, program)
 	if err != nil {
 		return err

@@ -103,8 +103,10 @@ func eachProgram(ops []op, visit func(where string, p *expr.Program)) {
 	}
 }
 
-// followPrimary returns an object of a lookup so that the run knows which fields of it are read, if it is the primary.
-func (r *run) followPrimary(l *Lookup, object map[string]any) any {
+// looked returns an object of a lookup as expressions see it. If it is the primary, the run knows which fields of it
+// are read.
+func (r *run) looked(l *Lookup, object map[string]any) any {
+	object = r.object(l.GVK, object)
 	if !l.mayHavePrimary || slices.ContainsFunc(r.rule.ownReads, func(o OwnFieldRead) bool { return o.lookup == l }) {
 		return object
 	}

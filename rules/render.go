@@ -42,7 +42,7 @@ func (p *Primary) Render(in Input, out *Rendering) {
 func (r *run) enter(in Input, gvk schema.GroupVersionKind) {
 	metadata := mapAt(in.Self, "metadata")
 	r.in = in
-	r.in.Self = visible(in.Self, metadata)
+	r.in.Self = visible(r.object(gvk, in.Self), metadata)
 	r.annotations = mapAt(metadata, "annotations")
 	r.primary = identityIn(metadata, gvk)
 }

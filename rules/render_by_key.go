@@ -12,7 +12,7 @@ import (
 
 // objectsByKey returns the existing objects of forEach by the keys of their elements. It is
 // unknown while the elements are.
-func (c *ChildResult) objectsByKey() any {
+func (r *run) objectsByKey(c *ChildResult) any {
 	switch {
 	case c.State == Excluded:
 		return map[string]any{}
@@ -33,7 +33,7 @@ func (c *ChildResult) objectsByKey() any {
 		}
 		taken[key] = true
 		if o := c.Objects[i].Live.Object; o != nil {
-			objects[key] = o
+			objects[key] = r.object(c.Child.GVK, o)
 		}
 	}
 	if c.prepared {
@@ -72,6 +72,9 @@ func keyOf(element any) (string, bool) {
 		return string(e), true
 	case types.Int:
 		return strconv.FormatInt(int64(e), 10), true
+	case types.Double:
+		whole, ok := expr.Whole(e)
+		return strconv.FormatInt(int64(whole), 10), ok
 	case traits.Mapper:
 		if name, ok := e.Find(types.String("name")); ok {
 			return keyOf(name)

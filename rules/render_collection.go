@@ -59,11 +59,11 @@ func (r *run) existing(c *ChildResult) []any {
 	list := make([]any, 0, len(c.Objects))
 	if (c.State == Waiting || c.State == Failed) && !c.Child.HasReplicas() {
 		owned, _ := r.owned(c.Child)
-		list = appendObjects(list, owned)
+		list = r.appendObjects(list, c.Child, owned)
 	} else {
 		for i := range c.Objects {
 			if o := c.Objects[i].Live.Object; o != nil {
-				list = append(list, o)
+				list = append(list, r.object(c.Child.GVK, o))
 			}
 		}
 	}
@@ -74,10 +74,10 @@ func (r *run) existing(c *ChildResult) []any {
 	return list
 }
 
-func appendObjects(list []any, all []Live) []any {
+func (r *run) appendObjects(list []any, of *Child, all []Live) []any {
 	for _, live := range all {
 		if live.Object != nil {
-			list = append(list, live.Object)
+			list = append(list, r.object(of.GVK, live.Object))
 		}
 	}
 	return list

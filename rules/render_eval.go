@@ -63,7 +63,7 @@ func (r *run) wholeNumber(p *expr.Program, least int, of *Child) (int, result) {
 	if !res.ok() {
 		return least, res
 	}
-	switch n, ok := v.(types.Int); {
+	switch n, ok := expr.Whole(v); {
 	case !ok:
 		return least, failedAt(p.Pos(), "must be a whole number, got "+expr.TypeOfValue(v))
 	case n < types.Int(least) || n > types.Int(of.mostObjects()):

@@ -25,7 +25,7 @@ func (r *run) idCallValue(call idCall) any {
 	case expr.Existing:
 		return r.existing(c)
 	case expr.ByKey:
-		return c.objectsByKey()
+		return r.objectsByKey(c)
 	case expr.Exists:
 		return c.exists()
 	}

@@ -58,14 +58,14 @@ func (r *run) findObjects(l *Lookup) (any, result) {
 	case !l.One():
 		list := make([]any, len(found))
 		for i, o := range found {
-			list[i] = r.followPrimary(l, o)
+			list[i] = r.looked(l, o)
 		}
 		return list, result{}
 	case len(found) == 0:
 		r.noteAbsent(l, q)
 		return nil, result{unknown: l.gone}
 	}
-	return r.followPrimary(l, found[0]), result{}
+	return r.looked(l, found[0]), result{}
 }
 
 // findNamed returns the objects of a list of names, in its order. Names that are
@@ -92,7 +92,7 @@ func (r *run) findNamed(l *Lookup) (any, result) {
 		case err != nil:
 			return nil, failedAt(l.where, err.Error())
 		case len(found) > 0:
-			list = append(list, r.followPrimary(l, found[0]))
+			list = append(list, r.looked(l, found[0]))
 		}
 	}
 	return list, result{}

@@ -12,7 +12,7 @@ func (r *run) previous(c *ChildResult) any {
 	if err != nil {
 		return expr.NewIncomplete(expr.Previous.Variable(c.Child.ID) + " (" + err.Error() + ")")
 	}
-	c.previous = appendObjects(make([]any, 0, len(owned)), owned)
+	c.previous = r.appendObjects(make([]any, 0, len(owned)), c.Child, owned)
 	sortByName(c.previous)
 	return c.previous
 }

@@ -44,7 +44,7 @@ func (r *run) assessReadiness(d *Desired) {
 // judgeLive returns the readiness of the live child, regardless of the rendering that
 // it carries.
 func (r *run) judgeLive(d *Desired) (kstatus.Readiness, string) {
-	r.child = d.Live.Object
+	r.child = r.object(d.Child.GVK, d.Live.Object)
 	defer func() { r.child = nil }()
 	if is, why := r.askFailed(d); is == kstatus.Stalled {
 		return is, why

@@ -7,6 +7,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/interpreter"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules/expr"
 )
@@ -188,7 +189,12 @@ func (r *run) childValue(i int) any {
 	if live := &c.Objects[0].Live; live.leaves() && !r.result.Teardown {
 		return expr.NewIncomplete(c.Child.ID + " (being deleted)")
 	}
-	return c.Objects[0].Live.Object
+	return r.object(c.Child.GVK, c.Objects[0].Live.Object)
+}
+
+// object returns an object as expressions read it: its number fields hold doubles.
+func (r *run) object(gvk schema.GroupVersionKind, o map[string]any) map[string]any {
+	return r.in.Numbers[gvk].Of(o)
 }
 
 // resize returns s with n elements. It reuses the memory of s if they fit.

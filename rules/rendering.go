@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	kindschema "reconcel/rules/schema"
 )
 
 // An Identity names one object.
@@ -49,6 +51,9 @@ var ErrUnwatched = errors.New("its kind is not watched yet")
 // Input is everything that a rendering may read.
 type Input struct {
 	Self map[string]any // the primary; read-only
+	// Numbers are the number fields of the kinds of all objects. A kind that is not in it has none, or its schema is not
+	// known: then a whole number is an integer.
+	Numbers kindschema.NumberFields
 	// Now is the time of the rendering. Expressions only ask whether a moment has come.
 	Now time.Time
 	// Installation is the value of AnnotationInstallation in an apply; "" omits the

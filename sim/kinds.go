@@ -65,6 +65,11 @@ func (ks *Kinds) Unknown(k *schema.Kind, object map[string]any) []schema.Unknown
 	return ks.set.Unknown(k, object)
 }
 
+// NumberFields returns the number fields of some kinds.
+func (ks *Kinds) NumberFields(kinds map[runtimeschema.GroupVersionKind]bool) schema.NumberFields {
+	return ks.set.NumberFields(kinds)
+}
+
 func resourceOf(k *schema.Kind) runtimeschema.GroupVersionResource {
 	return k.GVK.GroupVersion().WithResource(k.Resource)
 }

@@ -10,12 +10,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"reconcel/engine"
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
 	"reconcel/rules"
+	kindschema "reconcel/rules/schema"
 )
 
 // An Entry is a line of a recording: exactly one of its fields besides the time.
@@ -46,6 +48,31 @@ type Follow struct {
 	Files   []File                       `json:"files"`
 	Objects []*unstructured.Unstructured `json:"objects"`
 	Version string                       `json:"resourceVersion"`
+	Numbers []KindNumbers                `json:"numbers,omitempty"`
+}
+
+// KindNumbers are the number fields of a kind.
+type KindNumbers struct {
+	Kind    schema.GroupVersionKind `json:"kind"`
+	Numbers *kindschema.Numbers     `json:"numbers"`
+}
+
+// numbersIn returns number fields as a recording has them, sorted by kind.
+func numbersIn(known kindschema.NumberFields) (all []KindNumbers) {
+	for gvk, n := range known {
+		all = append(all, KindNumbers{gvk, n})
+	}
+	slices.SortFunc(all, func(a, b KindNumbers) int { return strings.Compare(a.Kind.String(), b.Kind.String()) })
+	return all
+}
+
+// numberFields returns the number fields of the kinds.
+func (f *Follow) numberFields() kindschema.NumberFields {
+	all := kindschema.NumberFields{}
+	for _, k := range f.Numbers {
+		all[k.Kind] = k.Numbers
+	}
+	return all
 }
 
 // A File is a rules file.

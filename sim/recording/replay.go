@@ -179,7 +179,7 @@ func (p *player) follow(ctx context.Context, f *Follow) error {
 	if err != nil {
 		return err
 	}
-	return p.stepper.Follow(ctx, program, engine.Snapshot{Objects: f.Objects, Version: f.Version})
+	return p.stepper.Follow(ctx, program, engine.Snapshot{Objects: f.Objects, Version: f.Version, Numbers: f.numberFields()})
 }
 
 // errDiffers answers everything after the first difference.

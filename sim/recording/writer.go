@@ -91,7 +91,7 @@ func (p pretender) Begin(ctx context.Context) (context.Context, func() []shadow.
 
 // Follow records the activation of rules that follows.
 func (w *Writer) Follow(files []source.File, now engine.Snapshot) {
-	f := &Follow{Objects: now.Objects, Version: now.Version}
+	f := &Follow{Objects: now.Objects, Version: now.Version, Numbers: numbersIn(now.Numbers)}
 	for _, file := range files {
 		f.Files = append(f.Files, File{file.Name, string(file.Data)})
 	}

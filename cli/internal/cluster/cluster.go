@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"reconcel/engine/discover"
+	kindschema "reconcel/rules/schema"
 )
 
 const requestTimeout = 30 * time.Second
@@ -25,6 +26,7 @@ type Cluster struct {
 	Kinds    discover.Kinds
 
 	discovery discovery.DiscoveryInterfaceWithContext
+	schemas   memo[schema.GroupVersion, *kindschema.Set]
 }
 
 // New returns a cluster. It sends no request.

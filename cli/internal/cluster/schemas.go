@@ -64,6 +64,29 @@ func (c *Cluster) judge(ctx context.Context, l *rules.Loaded, policy judge.Polic
 	return j
 }
 
+// NumberFields returns the number fields of some kinds. A kind whose schema is not published has none.
+func (c *Cluster) NumberFields(ctx context.Context, kinds map[schema.GroupVersionKind]bool) (known kindschema.NumberFields, err error) {
+	for gvk := range kinds {
+		if kindschema.BuiltInGroup(gvk.Group) || gvk == rules.BundleKind {
+			continue
+		}
+		set, err := c.schemas.get(gvk.GroupVersion(), func() (*kindschema.Set, error) { return c.readSchema(ctx, gvk.GroupVersion()) })
+		if err != nil {
+			return nil, err
+		}
+		known = known.With(set, map[schema.GroupVersionKind]bool{gvk: true})
+	}
+	return known, nil
+}
+
+func (c *Cluster) readSchema(ctx context.Context, gv schema.GroupVersion) (*kindschema.Set, error) {
+	index, err := c.discovery.OpenAPIV3WithContext(ctx).PathsWithContext(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read OpenAPI: %w", err)
+	}
+	return readSchemas(ctx, index, []schema.GroupVersion{gv})
+}
+
 // readSchemas returns the schemas of the kinds in some versions. It skips versions
 // that the cluster does not serve or describe. The set is nil if a schema is
 // invalid.

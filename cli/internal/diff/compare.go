@@ -70,7 +70,7 @@ func Compare(ctx context.Context, o Options) (*Result, error) {
 		c.client = dryrun.NewLocal(o.Cluster.Client, kinds)
 		c.note("without dry runs, the output omits what the API server would add, reject or change")
 	}
-	primaries, err := c.prepare(ctx)
+	primaries, err := c.prepare(ctx, schemas)
 	if err != nil {
 		return nil, err
 	}
@@ -96,11 +96,11 @@ func (c *comparison) judge(ctx context.Context) (*schema.Set, error) {
 }
 
 // prepare selects the primaries, and lists everything that their rules read.
-func (c *comparison) prepare(ctx context.Context) (primaries []*Primary, err error) {
+func (c *comparison) prepare(ctx context.Context, schemas *schema.Set) (primaries []*Primary, err error) {
 	if some, err := c.selectPrimaries(ctx); err != nil || !some {
 		return nil, err
 	}
-	of := engine.PreviewOf{Program: c.Rules.Program, Client: c.client, Kinds: c.Cluster.Kinds, List: c, Namespace: c.Installation, Namespaces: c.Policy.Namespaces}
+	of := engine.PreviewOf{Program: c.Rules.Program, Client: c.client, Kinds: c.Cluster.Kinds, Numbers: schemas.NumberFields(c.Rules.Program.UsedKinds()), List: c, Namespace: c.Installation, Namespaces: c.Policy.Namespaces}
 	if err := c.addInventories(ctx, &of); err != nil {
 		return nil, err
 	}

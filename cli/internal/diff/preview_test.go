@@ -119,7 +119,7 @@ func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *Prim
 		Options: Options{Rules: &rules.Loaded{Program: program}, Cluster: &cluster.Cluster{Kinds: world.KindsOf(kinds)}, Selector: labels.Everything()},
 		client:  dryrun.New(memory.Client("reviewer"), func() (*sim.Kinds, error) { return kinds, nil }),
 	}
-	primaries, err := c.prepare(t.Context())
+	primaries, err := c.prepare(t.Context(), schema.Builtin())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"reconcel/cli/internal/files"
 	"reconcel/rules"
+	"reconcel/rules/schema"
 	"reconcel/sim"
 )
 
@@ -45,6 +46,7 @@ type Renderer struct {
 	time     time.Time
 	say      func(format string, args ...any)
 	observed *cluster
+	numbers  schema.NumberFields
 	items    []item
 }
 
@@ -64,7 +66,8 @@ func New(o Options) (*Renderer, error) {
 	if !o.Time.IsZero() {
 		at = o.Time.Truncate(time.Second)
 	}
-	r := &Renderer{program: o.Program, kinds: o.Kinds, server: server, exists: o.Exists, time: at.UTC(), say: o.Say}
+	r := &Renderer{program: o.Program, kinds: o.Kinds, server: server, exists: o.Exists, time: at.UTC(), say: o.Say,
+		numbers: o.Kinds.Set.NumberFields(o.Program.UsedKinds())}
 	r.observed, err = newCluster(o.Observed)
 	for _, object := range o.Observed {
 		r.fillIdentity(object)

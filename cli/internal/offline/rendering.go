@@ -29,7 +29,7 @@ type rendering struct {
 // render adds the children, and then what the rules write into the resource itself.
 func (r *rendering) render(primary *rules.Primary) {
 	var out rules.Rendering
-	primary.Render(rules.Input{Self: r.self.Object, Now: r.time, Observed: r.live, Owned: r.owned, Lookup: r.lookup}, &out)
+	primary.Render(rules.Input{Self: r.self.Object, Now: r.time, Observed: r.live, Owned: r.owned, Lookup: r.lookup, Numbers: r.numbers}, &out)
 	matched := false
 	for i := range out.Rules {
 		result := &out.Rules[i]

@@ -3,8 +3,10 @@ package plan
 import (
 	"context"
 	"fmt"
+	"maps"
 	"runtime"
 
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
@@ -122,7 +124,7 @@ func (c *comparison) reload(ctx context.Context, schemas *kindschema.Set) error 
 		return err
 	}
 	of := engine.PreviewOf{
-		Program: c.Rules.Program, Orphaned: &s.Is, Client: client, Kinds: c.Cluster.Kinds, List: lister{c.Cluster, c.Policy.Namespaces}, Clock: c.Clock, ToTheEnd: true,
+		Program: c.Rules.Program, Orphaned: &s.Is, Client: client, Kinds: c.Cluster.Kinds, Numbers: schemas.NumberFields(c.usedKinds()), List: lister{c.Cluster, c.Policy.Namespaces}, Clock: c.Clock, ToTheEnd: true,
 		Namespace: c.running.stored.Namespace, Name: c.running.stored.Installation, Namespaces: c.Policy.Namespaces,
 	}
 	if c.running.program != nil {
@@ -135,6 +137,15 @@ func (c *comparison) reload(ctx context.Context, schemas *kindschema.Set) error 
 		c.report.Held, err = c.preview.Held(ctx, s.Ran)
 	}
 	return err
+}
+
+// usedKinds are the kinds of the rules before and after the change.
+func (c *comparison) usedKinds() map[runtimeschema.GroupVersionKind]bool {
+	used := c.Rules.Program.UsedKinds()
+	if c.running.program != nil {
+		maps.Copy(used, c.running.program.UsedKinds())
+	}
+	return used
 }
 
 // cleanUp returns what the cleanup after removed rules does at once.

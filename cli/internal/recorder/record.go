@@ -75,6 +75,9 @@ func Record(ctx context.Context, o Options) (r Result, err error) {
 		Log: o.Log, Namespace: o.Namespace, Name: o.Name, Namespaces: o.Policy.Namespaces, Events: engine.EventsWarnings, Shadow: pretend.New(schemas, ledger),
 	})
 	first := feed.snapshot()
+	if judgement.Kinds != nil {
+		first.Numbers = judgement.Kinds.NumberFields(o.Rules.Program.UsedKinds())
+	}
 	o.To.Follow(o.Rules.Sources, first)
 	if err := stepper.Follow(ctx, o.Rules.Program, first); err != nil {
 		return r, fmt.Errorf("start: %w", err)
@@ -104,8 +107,9 @@ func Record(ctx context.Context, o Options) (r Result, err error) {
 			o.To.CleanUp()
 			program, err := stepper.CleanUp(ctx)
 			if err == nil && program != nil {
-				o.To.Follow(o.Rules.Sources, engine.Snapshot{Version: first.Version})
-				err = stepper.Follow(ctx, program, engine.Snapshot{Version: first.Version})
+				now := engine.Snapshot{Version: first.Version, Numbers: first.Numbers}
+				o.To.Follow(o.Rules.Sources, now)
+				err = stepper.Follow(ctx, program, now)
 			}
 			if err != nil {
 				return r, err

@@ -33,7 +33,7 @@ func (r *Resource) Render(ctx context.Context) (*Rendering, error) {
 
 // Input returns what the rules read in the cluster. They read lookups when they need them.
 func (r *Resource) Input(ctx context.Context) rules.Input {
-	in := rules.Input{Self: r.Self.Object, Now: time.Now(), Observed: r.observed, Owned: r.owned}
+	in := rules.Input{Self: r.Self.Object, Now: time.Now(), Observed: r.observed, Owned: r.owned, Numbers: r.numbers}
 	in.Lookup = func(l *rules.Lookup, q rules.Query) ([]map[string]any, error) { return r.lookup(ctx, l, q) }
 	return in
 }

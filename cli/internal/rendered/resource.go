@@ -13,6 +13,7 @@ import (
 	"reconcel/engine/discover"
 	"reconcel/engine/watch"
 	"reconcel/rules"
+	kindschema "reconcel/rules/schema"
 )
 
 // A Resource is a primary of a cluster with the objects of its rules.
@@ -27,12 +28,17 @@ type Resource struct {
 	lists    *cluster.Lists
 	children map[rules.Identity]*watch.Object // of the kinds of children, whoever owns them
 	failed   error                            // of a lookup: the rendering is not valid
+	numbers  kindschema.NumberFields
 }
 
 // Read lists the kinds of the children, each once.
 func Read(ctx context.Context, live *cluster.Cluster, lists *cluster.Lists, primary *rules.Primary, self *unstructured.Unstructured) (*Resource, error) {
 	r := &Resource{Self: self, Primary: primary, Unread: map[schema.GroupVersionKind]error{}, cluster: live, lists: lists, children: map[rules.Identity]*watch.Object{}}
 	r.owner = OwnerOf(self)
+	var err error
+	if r.numbers, err = live.NumberFields(ctx, primary.UsedKinds()); err != nil {
+		return nil, err
+	}
 	for _, gvk := range r.kinds() {
 		k, err := live.Find(ctx, gvk)
 		switch {

@@ -27,9 +27,11 @@ type Validator struct {
 	Log     *slog.Logger
 	Metrics *Metrics
 	Report  func(note string) // records that active rules are invalid
-	// Learn is told the schemas of each judgement. With it, the process is a shadow, which needs
-	// none of the permissions to write. It may be nil.
-	Learn func(*kindschema.Set)
+	// Learn is told the schemas of each judgement, with the rules. It may be nil.
+	Learn func(*kindschema.Set, *rules.Program)
+	// Pretend is told the schemas, too. With it, the process is a shadow, which needs none of the permissions to write.
+	// It may be nil.
+	Pretend func(*kindschema.Set)
 
 	checked  result           // the result of the last Check
 	by       discover.Schemas // the schemas of the last judgement of the active rules
@@ -146,10 +148,13 @@ func (v *Validator) judge(ctx context.Context, l *rules.Loaded, accepted discove
 	} else {
 		r.Judgement = live.JudgeChanged(ctx, l, v.Policy, accepted)
 	}
+	if r.Kinds != nil && v.Learn != nil {
+		v.Learn(r.Kinds, l.Program)
+	}
 	switch {
 	case r.Kinds == nil:
-	case v.Learn != nil:
-		v.Learn(r.Kinds)
+	case v.Pretend != nil:
+		v.Pretend(r.Kinds)
 		r.needed = []deploy.Access{}
 	default:
 		needs, _ := deploy.Needs(l.Program, r.Kinds, deploy.Usual) // A kind that is unknown now may be served later.
