@@ -74,6 +74,37 @@ func TestRulesBecomeValidSoon(t *testing.T) {
 	b.child("one")
 }
 
+// TestNumbersFollowTheSchema has fields that become decimal numbers. Neither the rules nor the resource change.
+func TestNumbersFollowTheSchema(t *testing.T) {
+	t.Parallel()
+	k := benchKind("Numbered")
+	rule := strings.Replace(k.rule(), "self.spec.?value.orValue('none')", "self.spec.value / self.spec.by", 1)
+	b := newBench(t, noRules+rule, "--listen=off")
+	spec := func(kind string) string { return fmt.Sprintf("value: {type: %[1]s}, by: {type: %[1]s}", kind) }
+	quotient := func(want string) time.Time {
+		t.Helper()
+		return b.soon("a quotient of "+want, func() error {
+			u, err := b.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(b.namespace).Get(b.Context(), "one", metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if got, _, _ := unstructured.NestedString(u.Object, "data", "value"); got != want {
+				return fmt.Errorf("it is %s", got)
+			}
+			return nil
+		})
+	}
+	b.establish(k) // After the rules are active.
+	b.edit(k, spec("number"))
+	started := time.Now()
+	b.create(k.resource(), b.namespace, fmt.Sprintf("{apiVersion: %s/v1, kind: %s, metadata: {name: one}, spec: {value: 3, by: 2}}", k.resource().Group, k))
+	t.Logf("decimal numbers %s after the kind had come", quotient("1.5").Sub(started).Round(100*time.Millisecond))
+	b.edit(k, spec("integer"))
+	quotient("1")
+	b.edit(k, spec("number"))
+	quotient("1.5")
+}
+
 // edit replaces the spec schema of a kind.
 func (b *bench) edit(k benchKind, spec string) {
 	b.Helper()

@@ -65,10 +65,8 @@ func (ks *Kinds) Unknown(k *schema.Kind, object map[string]any) []schema.Unknown
 	return ks.set.Unknown(k, object)
 }
 
-// NumberFields returns the number fields of some kinds.
-func (ks *Kinds) NumberFields(kinds map[runtimeschema.GroupVersionKind]bool) schema.NumberFields {
-	return ks.set.NumberFields(kinds)
-}
+// Set returns the schemas of the kinds.
+func (ks *Kinds) Set() *schema.Set { return ks.set }
 
 func resourceOf(k *schema.Kind) runtimeschema.GroupVersionResource {
 	return k.GVK.GroupVersion().WithResource(k.Resource)

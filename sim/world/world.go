@@ -139,7 +139,7 @@ func (w *World) ReloadShadows(ctx context.Context, program *rules.Program) error
 
 // follow activates rules.
 func (w *World) follow(ctx context.Context, c controller, program *rules.Program) error {
-	now := engine.Snapshot{Objects: w.cluster.All(), Version: w.cluster.Version(), Numbers: w.options.Kinds.NumberFields(program.UsedKinds())}
+	now := engine.Snapshot{Objects: w.cluster.All(), Version: w.cluster.Version(), Numbers: w.options.Kinds.Set().NumberFields(program.UsedKinds())}
 	if w.records(c) {
 		w.options.Record.Follow(w.options.Files, now)
 	}

@@ -52,6 +52,7 @@ func (r *realPlace) run(ctx context.Context) (stop func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
+	e.Learn(r.setting.Kinds.Set(), r.setting.Program)
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
