@@ -78,7 +78,7 @@ func TestRulesBecomeValidSoon(t *testing.T) {
 func TestNumbersFollowTheSchema(t *testing.T) {
 	t.Parallel()
 	k := benchKind("Numbered")
-	rule := strings.Replace(k.rule(), "self.spec.?value.orValue('none')", "self.spec.value / self.spec.by", 1)
+	rule := strings.Replace(k.rule(), "self.spec.?value.orValue('none')", "string(self.spec.value / self.spec.by)", 1)
 	b := newBench(t, noRules+rule, "--listen=off")
 	spec := func(kind string) string { return fmt.Sprintf("value: {type: %[1]s}, by: {type: %[1]s}", kind) }
 	quotient := func(want string) time.Time {
