@@ -29,14 +29,6 @@ func (e *Engine) Learn(schemas *kindschema.Set, of *rules.Program) {
 	}
 }
 
-// numberFields are the number fields of kinds, as far as their schemas are known.
-func (e *Engine) numberFields() kindschema.NumberFields {
-	if known := e.numbers.Load(); known != nil {
-		return *known
-	}
-	return nil
-}
-
 // usesKind reports whether the primaries, or what their rules read, are of one of some kinds.
 func (pk *primaryKind) usesKind(some func(schema.GroupVersionKind) bool) bool {
 	for gvk := range pk.UsedKinds() {

@@ -13,6 +13,7 @@ import (
 	"reconcel/engine/answer"
 	"reconcel/engine/watch"
 	"reconcel/rules"
+	kindschema "reconcel/rules/schema"
 )
 
 // reconcile brings the children, the patch and the status of one primary to the
@@ -279,6 +280,14 @@ func (p *pass) render(now time.Time) {
 		Self: p.self.Content(), Now: now, Installation: p.engine.installation, Observed: p.observed, Owned: p.owned, Lookup: p.lookup, Timeout: renderTimeout,
 		Coverage: p.engine.coverage, Numbers: p.engine.numberFields(),
 	}, p.rendering)
+}
+
+// numberFields are the number fields of kinds, as far as their schemas are known.
+func (e *Engine) numberFields() kindschema.NumberFields {
+	if known := e.numbers.Load(); known != nil {
+		return *known
+	}
+	return nil
 }
 
 // noteOpenGate names a gate as the trigger of a reconciliation that has no other one.
