@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,37 +94,42 @@ func (l *listing) begin(ctx context.Context, n *namespaced, o metav1.ListOptions
 	return l.request(n, o).Throttle(flowcontrol.NewFakeAlwaysRateLimiter()).Stream(ctx)
 }
 
-// answerPatience is how long the API server may take to begin its answer to a watch that begins
-// with a list. It begins at once, unless it cannot read the objects itself, for example because a
+// How long the API server may take to begin its answer to a watch that begins with a list. It begins
+// at once, unless it is overloaded or cannot read the objects itself, for example because a
 // conversion webhook or an aggregated API does not answer: then it says nothing, and its answer to
-// a list says why. After an error, the informer sends a list.
-const answerPatience = 3 * time.Second
+// a list says why. After answerPatience nobody waits for the objects any more, and after
+// answerLimit the informer sends a list.
+const (
+	answerPatience = 3 * time.Second
+	answerLimit    = 15 * time.Second
+)
 
 var errUnanswered = fmt.Errorf("the API server has not answered for %s", answerPatience)
 
 // streamList is begin for a watch that begins with a list.
 func (l *listing) streamList(ctx context.Context, n *namespaced, o metav1.ListOptions) (io.ReadCloser, error) {
+	late := time.AfterFunc(answerPatience, func() {
+		if known := n.problem.Load(); known != nil && errors.Is(*known, ErrNotListed) { // Otherwise it says more.
+			l.unlisted(l.watch, n, errUnanswered)
+		}
+	})
+	defer late.Stop()
 	asking, cancel := context.WithCancel(ctx)
-	unanswered := time.AfterFunc(answerPatience, cancel)
+	limit := time.AfterFunc(answerLimit, cancel)
 	body, err := l.begin(asking, n, o)
-	inTime := unanswered.Stop()
-	if err == nil && inTime {
+	switch inTime := limit.Stop(); {
+	case err == nil && inTime:
 		return cancelled{body, cancel}, nil
+	case err == nil:
+		_ = body.Close()
+		err = errUnanswered
+	case !inTime && ctx.Err() == nil:
+		err = errUnanswered
+	case !n.listed() && isHidden(err):
+		l.unlisted(l.watch, n, err)
 	}
 	cancel()
-	if err == nil {
-		_ = body.Close()
-	}
-	if inTime || ctx.Err() != nil {
-		if !n.listed() && isHidden(err) {
-			l.unlisted(l.watch, n, err)
-		}
-		return nil, cmp.Or(err, ctx.Err())
-	}
-	if known := n.problem.Load(); known != nil && errors.Is(*known, ErrNotListed) { // Otherwise it says more.
-		l.unlisted(l.watch, n, errUnanswered)
-	}
-	return nil, errUnanswered
+	return nil, err
 }
 
 // isHidden reports whether the informer repeats a watch that begins with a list after an error,

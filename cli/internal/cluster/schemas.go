@@ -64,7 +64,7 @@ func (c *Cluster) judge(ctx context.Context, l *rules.Loaded, policy judge.Polic
 	return j
 }
 
-// NumberFields returns the number fields of some kinds. A kind whose schema is not published has none.
+// NumberFields returns the number fields of some kinds. A kind whose schema cannot be read has none.
 func (c *Cluster) NumberFields(ctx context.Context, kinds map[schema.GroupVersionKind]bool) (known kindschema.NumberFields, err error) {
 	for gvk := range kinds {
 		if kindschema.BuiltInGroup(gvk.Group) || gvk == rules.BundleKind {
@@ -74,17 +74,23 @@ func (c *Cluster) NumberFields(ctx context.Context, kinds map[schema.GroupVersio
 		if err != nil {
 			return nil, err
 		}
-		known = known.With(set, map[schema.GroupVersionKind]bool{gvk: true})
+		if set != nil {
+			known = known.With(set, map[schema.GroupVersionKind]bool{gvk: true})
+		}
 	}
 	return known, nil
 }
 
+// readSchema returns the schemas of a version, or nil if they cannot be read.
 func (c *Cluster) readSchema(ctx context.Context, gv schema.GroupVersion) (*kindschema.Set, error) {
+	ctx, cancel := context.WithTimeout(ctx, JudgeTimeout)
+	defer cancel()
 	index, err := c.discovery.OpenAPIV3WithContext(ctx).PathsWithContext(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read OpenAPI: %w", err)
 	}
-	return readSchemas(ctx, index, []schema.GroupVersion{gv})
+	set, _ := readSchemas(ctx, index, []schema.GroupVersion{gv}) // A kind whose API does not answer is reported where it is read.
+	return set, nil
 }
 
 // readSchemas returns the schemas of the kinds in some versions. It skips versions
