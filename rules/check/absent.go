@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
 	"reconcel/rules/expr"
@@ -34,6 +35,16 @@ func (w *flaw) extend(e ast.Expr, step string) {
 func (w *flaw) test(e ast.Expr, step string) {
 	w.node = e.ID()
 	w.warning.Message = w.says + w.advice + step + ".hasValue()"
+}
+
+// compareNull advises how to ask for the value that is compared with null, which an absent
+// field has not.
+func (w *flaw) compareNull(op string) {
+	not := ""
+	if op == operators.Equals {
+		not = "!"
+	}
+	w.warning.Message = w.says + not + w.advice + ".hasValue()"
 }
 
 // absent warns about a field that may be absent.

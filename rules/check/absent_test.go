@@ -64,6 +64,14 @@ func TestOneCauseIsOneWarning(t *testing.T) {
 			"has of a field below", "children:\n  - {id: a, when: has(self.spec.service.enabled), " + configMap + "{}}}\n",
 			[]string{noSpec, `children[0] "a": when: self.spec.service may be absent: write self.spec.?service.?enabled.hasValue()`},
 		},
+		{
+			"a comparison with null", "children:\n  - {id: a, when: self.spec.service != null, " + configMap + "{}}}\n",
+			[]string{noSpec, `children[0] "a": when: self.spec.service may be absent: write self.spec.?service.hasValue()`},
+		},
+		{
+			"a comparison of a field below with null", "children:\n  - {id: a, when: null == self.spec.service.enabled, " + configMap + "{}}}\n",
+			[]string{noSpec, `children[0] "a": when: self.spec.service may be absent: write !self.spec.?service.?enabled.hasValue()`},
+		},
 		{"a guarded spec", "children:\n  - {id: a, when: 'self.?spec.?service.?enabled.orValue(false)', " + configMap + "{}}}\n", nil},
 		{
 			"a selected label", "for: {apiVersion: example.com/v1, kind: Web, selector: {matchLabels: {a: b}, matchExpressions: [{key: c/d, operator: Exists}]}}\n" +

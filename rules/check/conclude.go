@@ -4,128 +4,10 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 
 	"reconcel/rules/expr"
 )
-
-// comparison handles a comparison. Comparing a default with a literal tells whether
-// the default was used: if x is absent, x.orValue("") != "" is false.
-func (g *guard) comparison(c ast.CallExpr, f facts) outcome {
-	args := c.Args()
-	left, right := g.read(args[0], f), g.read(args[1], f)
-	a, fallback := g.absentValue(args[0], f)
-	b := literalValue(args[1])
-	present := fallback
-	if a == nil {
-		a = literalValue(args[0])
-		b, present = g.absentValue(args[1], f)
-	}
-	out := outcome{ran: left.ran.and(right.ran)}
-	if same, known := g.isKind(args); known && (c.FunctionName() == operators.Equals || c.FunctionName() == operators.NotEquals) {
-		out.yes, out.no = decided(same == (c.FunctionName() == operators.Equals))
-		return out
-	}
-	if a == nil || b == nil || present == nil {
-		out.yes, out.no = boolComparison(c.FunctionName(), args, left, right)
-		return out
-	}
-	switch result, ok := compareLiterals(c.FunctionName(), a, b); {
-	case !ok:
-	case result:
-		out.no = present
-	default:
-		out.yes = present
-	}
-	return out
-}
-
-// boolComparison handles == true and the like.
-func boolComparison(op string, args []ast.Expr, left, right outcome) (yes, no facts) {
-	tested, literal := left, args[1]
-	if literal.Kind() != ast.LiteralKind {
-		tested, literal = right, args[0]
-	}
-	if op != operators.Equals && op != operators.NotEquals || !isBool(literal, types.True) && !isBool(literal, types.False) {
-		return nil, nil
-	}
-	if isBool(literal, types.True) == (op == operators.Equals) {
-		return tested.yes, tested.no
-	}
-	return tested.no, tested.yes
-}
-
-// absentValue returns the value of an expression if the field that it reads is
-// absent, and the facts that hold otherwise.
-func (g *guard) absentValue(e ast.Expr, f facts) (ref.Val, facts) {
-	if e.Kind() != ast.CallKind {
-		return nil, nil
-	}
-	c := e.AsCall()
-	switch c.FunctionName() {
-	case "orValue":
-		hushed := *g
-		hushed.quiet = true
-		v := hushed.eval(c.Target(), f)
-		fallback := literalValue(c.Args()[0])
-		if v.value == nil || v.key == "" || fallback == nil {
-			return nil, nil
-		}
-		return fallback, facts(nil).with(v.value)
-	case "size":
-		of := c.Target()
-		if !c.IsMemberFunction() {
-			of = c.Args()[0]
-		}
-		v, present := g.absentValue(of, f)
-		if s, ok := v.(traits.Sizer); ok && present != nil {
-			return s.Size(), present
-		}
-	case "dyn", entriesFunction:
-		return g.absentValue(c.Args()[0], f)
-	}
-	return nil, nil
-}
-
-// literalValue returns the value of a literal, or nil. Of maps and lists, it
-// returns only empty ones.
-func literalValue(e ast.Expr) ref.Val {
-	switch {
-	case e.Kind() == ast.LiteralKind:
-		return e.AsLiteral()
-	case e.Kind() == ast.ListKind && e.AsList().Size() == 0:
-		return types.NewDynamicList(types.DefaultTypeAdapter, []any{})
-	case e.Kind() == ast.MapKind && e.AsMap().Size() == 0:
-		return types.NewDynamicMap(types.DefaultTypeAdapter, map[string]any{})
-	case isCall(e, "dyn"):
-		return literalValue(e.AsCall().Args()[0])
-	}
-	return nil
-}
-
-func compareLiterals(op string, a, b ref.Val) (result, ok bool) {
-	switch op {
-	case operators.Equals:
-		return a.Equal(b) == types.True, true
-	case operators.NotEquals:
-		return a.Equal(b) != types.True, true
-	}
-	c, ok := a.(traits.Comparer)
-	if !ok {
-		return false, false
-	}
-	order, ok := c.Compare(b).(types.Int)
-	switch op {
-	case operators.Less:
-		return order < 0, ok
-	case operators.LessEquals:
-		return order <= 0, ok
-	case operators.Greater:
-		return order > 0, ok
-	}
-	return order >= 0, ok
-}
 
 // function handles all other calls.
 func (g *guard) function(c ast.CallExpr, f facts) outcome {
@@ -162,6 +44,14 @@ func (g *guard) result(c ast.CallExpr, target outcome, args []outcome, f facts) 
 		return outcome{value: target.value}
 	case name == "orValue":
 		return g.fallback(c, target)
+	case compareTexts[name] != nil && c.IsMemberFunction() && len(args) == 1:
+		a, present := g.absentValue(c.Target(), f)
+		b := literalValue(c.Args()[0])
+		x, isText := a.(types.String)
+		if y, literal := b.(types.String); isText && literal {
+			yes, no := unless(compareTexts[name](string(x), string(y)), present)
+			return outcome{yes: yes, no: no}
+		}
 	case expr.Reorders(name):
 		return outcome{value: target.value}
 	case name == "first" || name == "last":
@@ -186,6 +76,9 @@ func (g *guard) taken(e ast.Expr, v *value, f facts) {
 // used, except that an empty list has no elements and an empty map no keys.
 func (g *guard) fallback(c ast.CallExpr, target outcome) outcome {
 	if target.value == nil {
+		if isBool(c.Args()[0], types.False) {
+			return outcome{yes: target.yes}
+		}
 		return outcome{}
 	}
 	present := facts(nil).with(target.value)

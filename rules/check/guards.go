@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
@@ -139,7 +140,14 @@ func (g *guard) selectField(e ast.Expr, f facts) outcome {
 		}
 		return outcome{yes: facts(nil).with(operand.below(name)), ran: operand.ran}
 	}
-	return g.plainField(e, g.read(sel.Operand(), f), name, f)
+	operand := g.read(sel.Operand(), f)
+	if l := g.rule.letOf(g.t, sel.Operand()); l != nil && l.entries[name] != nil {
+		hushed := *g
+		hushed.quiet = true
+		entry := hushed.entry(l.entries[name], f)
+		return outcome{yes: entry.yes, no: entry.no, ran: operand.ran}
+	}
+	return g.plainField(e, operand, name, f)
 }
 
 // plainField handles a.b and a["b"], and warns if b may be absent.
@@ -219,17 +227,22 @@ func (g *guard) choice(args []ast.Expr, f facts) outcome {
 		no:  c.yes.and(a.no).or(c.no.and(b.no)),
 		ran: c.ran.and(a.ran.or(b.ran)),
 	}
-	// If one branch is false, a true result comes from the other.
-	if isBool(args[2], types.False) {
+	// If one branch is false or has no value, a true result comes from the other.
+	if isBool(args[2], types.False) || isCall(args[2], "optional.none") {
 		out.yes = c.yes.and(a.yes)
 	}
-	if isBool(args[1], types.False) {
+	if isBool(args[1], types.False) || isCall(args[1], "optional.none") {
 		out.yes = c.no.and(b.yes)
 	}
 	if a.value != nil && b.value != nil && a.key == b.key {
 		out.value = a.value
 	}
 	return out
+}
+
+// isLiteralList reports whether an expression is a list of literals.
+func isLiteralList(e ast.Expr) bool {
+	return e.Kind() == ast.ListKind && !slices.ContainsFunc(e.AsList().Elements(), func(item ast.Expr) bool { return item.Kind() != ast.LiteralKind })
 }
 
 func isBool(e ast.Expr, v types.Bool) bool {
@@ -259,6 +272,9 @@ func (g *guard) membership(args []ast.Expr, f facts) outcome {
 	out := outcome{ran: key.ran.and(m.ran)}
 	if holds, known := g.isOneOf(args[0], args[1]); known {
 		out.yes, out.no = decided(holds)
+	} else if absent, present := g.absentValue(args[0], f); present != nil && isLiteralList(args[1]) {
+		among := func(item ast.Expr) bool { return absent.Equal(item.AsLiteral()) == types.True }
+		out.yes, out.no = unless(slices.ContainsFunc(args[1].AsList().Elements(), among), present)
 	}
 	name, ok := literalString(args[0])
 	if t, _ := unwrapped(g.typeOf(args[1])); ok && t.Kind() != types.ListKind {

@@ -52,6 +52,33 @@ func TestGuards(t *testing.T) {
 		{`"" != self.spec.?title.orValue("") && self.spec.title == "a"`, ""},
 		{`self.spec.?title.orValue("a") != "" && self.spec.title == "a"`, title},
 		{`self.spec.?title.orValue("a") == "a" || self.spec.title == ""`, ""},
+		{`self.spec.?title != optional.none() && self.spec.title == ""`, ""},
+		{`optional.none() != self.spec.?title && self.spec.title == ""`, ""},
+		{`self.spec.?title == optional.none() || self.spec.title == ""`, ""},
+		{`self.spec.?title == optional.none() && self.spec.title == ""`, title},
+		{`self.spec.?title == optional.of("a") && self.spec.title == "a"`, ""},
+		{`self.spec.?title != optional.of("a") && self.spec.title == "a"`, title},
+		{`self.spec.?title.orValue("") in ["a", "b"] && self.spec.title == "a"`, ""},
+		{`!(self.spec.?title.orValue("") in ["", "b"]) && self.spec.title == "a"`, ""},
+		{`self.spec.?title.orValue("") in ["", "b"] && self.spec.title == "a"`, title},
+		{`self.spec.?title.orValue("") in [self.spec.name] && self.spec.title == "a"`, title},
+		{`self.spec.?title.orValue("").startsWith("a") && self.spec.title == "a"`, ""},
+		{`self.spec.?title.orValue("a").startsWith("a") && self.spec.title == "a"`, title},
+		{`self.spec.?title.orValue("").contains(self.spec.name) && self.spec.title == "a"`, title},
+		{`self.spec.?title.optMap(v, v == "a").orValue(false) && self.spec.title == "a"`, ""},
+		{`self.spec.?title.optMap(v, v == "a").orValue(true) && self.spec.title == "a"`, title},
+		{`optional.of(has(self.spec.title)).hasValue() && self.spec.title == "a"`, title},
+		{`optional.of(has(self.spec.title)).orValue(false) && self.spec.title == "a"`, ""},
+		{`self.spec.title != null && self.spec.title == "a"`, title},
+		{`has(self.spec.title) && self.spec.title != null && self.spec.title == "a"`, ""},
+		{`self.spec.?title.orValue(null) != null && self.spec.title == "a"`, ""},
+		{`given != "" && self.spec.title == "a"`, ""},
+		{`given == "" && self.spec.title == "a"`, title},
+		{`flags.title && self.spec.title == "a"`, ""},
+		{`!flags.title || self.spec.title == "a"`, ""},
+		{`flags.title || self.spec.title == "a"`, title},
+		{`flags.both && self.spec.title == "a"`, ""},
+		{`flags.code && self.spec.title == "a"`, title},
 		{`self.spec.?parts.orValue([]).all(p, has(p.image)) && self.spec.?parts.orValue([]).exists(q, q.image == "")`, ""},
 		{`has(self.spec.parts) && self.spec.parts.all(p, has(p.image)) && self.spec.parts.map(q, q.image).size() > 0`, ""},
 		{`has(self.spec.parts) && !self.spec.parts.exists(p, !has(p.image)) && self.spec.parts.map(q, q.image).size() > 0`, ""},
@@ -121,6 +148,8 @@ rules:
     isSet: has(self.spec.title)
     part: self.spec.inner
     data: {title: "${self.spec.title}"}
+    given: self.spec.?title.orValue("")
+    flags: {title: "${has(self.spec.title)}", code: "${has(self.spec.code)}", both: "${title && code}"}
   lookups:
   - {id: one, apiVersion: v1, kind: ConfigMap, name: a}
   - {id: other, apiVersion: v1, kind: ConfigMap, selector: {}}
