@@ -29,6 +29,7 @@ type Definition struct {
 	Description string       // of the kind
 	Spec        *spec.Schema // nil: the objects have none
 	Status      *spec.Schema // without conditions; nil: it has nothing else
+	Fields      *spec.Schema // the other fields of the objects; nil: there are none
 	Validations []Validation // of whole objects
 	// Comments stand above fields, by their paths: spec.workers[].name. [] is an element
 	// of a list or a value of a map.
@@ -93,7 +94,7 @@ func (d *Definition) document() (*yaml.Node, error) {
 	columns, statusSchema := at(block, "additionalPrinterColumns"), at(block, "schema", "openAPIV3Schema", "properties", "status")
 	columns.Content = append(d.columns(), columns.Content...)
 	properties := at(root, "properties")
-	if properties == nil { // The rules read neither spec nor status.
+	if properties == nil { // The rules read nothing but metadata.
 		properties = mapping()
 		set(root, "properties", properties)
 	}
@@ -148,6 +149,10 @@ func (d *Definition) root() (*yaml.Node, error) {
 	}
 	if d.Status != nil && len(d.Status.Properties) > 0 {
 		s.Properties["status"] = *d.Status
+	}
+	if d.Fields != nil {
+		maps.Copy(s.Properties, d.Fields.Properties)
+		s.Required = append(s.Required, d.Fields.Required...)
 	}
 	var rules []any
 	for _, v := range d.Validations {

@@ -53,6 +53,9 @@ func (r *reader) call(e ast.Expr, c ast.CallExpr, sc *scope) value {
 	case name == operators.In:
 		r.chosen(args[0], args[1], e)
 		r.within(slots[0], slots[1])
+		if key, known := args[0].literal.(string); known {
+			r.mayHave(slots[1], key, r.pos(e))
+		}
 		return value{slot: &slot{is: boolean}}
 	case slices.Contains(merging, name):
 		for _, s := range slots[1:] {
@@ -129,9 +132,16 @@ func (r *reader) orValue(of, other value) value {
 	return value{slot: of.slot, at: of.at}
 }
 
-// compared notes a literal that a field is compared with.
+// compared notes a literal that a field is compared with. A comparison with null asks whether
+// the field has a value.
 func (r *reader) compared(of, with value, e ast.Expr) {
-	if choice, isText := with.literal.(string); isText && choice != "" && of.at != nil {
+	if of.at == nil {
+		return
+	}
+	if with.null && !of.optional {
+		of.at.find().compareWithNull(of.read)
+	}
+	if choice, isText := with.literal.(string); isText && choice != "" {
 		of.at.find().choose(choice, r.pos(e))
 	}
 }

@@ -37,6 +37,7 @@ func firstSentence(text string) string {
 type emitter struct {
 	*inference
 	comments map[string]string
+	optional []string // paths of fields that the schema of a rule makes optional
 	depth    int
 }
 
@@ -44,28 +45,40 @@ type emitter struct {
 func (in *inference) definition(p *primary) *crd.Definition {
 	e := &emitter{inference: in, comments: map[string]string{}}
 	d := &crd.Definition{GVK: p.gvk, Cluster: p.cluster && !p.beside, Comments: e.comments}
-	if f := p.slot.find().fields["spec"]; f != nil {
+	fields := maps.Clone(p.slot.find().fields)
+	if f := fields["spec"]; f != nil {
 		d.Spec = e.schema("spec", f.find())
 	}
+	if f := fields["status"]; f != nil {
+		d.Status = e.schema("status", f.find())
+	}
+	maps.DeleteFunc(fields, func(name string, _ *field) bool { return slices.Contains(ownFields, name) })
+	if len(fields) > 0 {
+		d.Fields = e.fields("", fields)
+	}
 	for _, r := range p.rules {
+		e.optional = append(e.optional, r.Schema.Optional...)
 		d.Spec = e.refine("spec", d.Spec, r.Schema.Spec)
+		d.Status = e.refine("status", d.Status, r.Schema.Status)
+		d.Fields = e.refine("", d.Fields, r.Schema.Fields)
 	}
 	if d.Spec != nil {
 		fill(d.Spec)
-	}
-	if f := p.slot.find().fields["status"]; f != nil {
-		d.Status = e.schema("status", f.find())
-	}
-	for _, r := range p.rules {
-		d.Status = e.refine("status", d.Status, r.Schema.Status)
 	}
 	if d.Status != nil {
 		delete(d.Status.Properties, "conditions")
 		d.Status.Required, d.Status.Default = nil, nil
 	}
-	d.Validations = p.validations(d.Spec)
+	d.Validations = p.validations(d)
 	return d
 }
+
+// ownFields are the fields of objects that every kind has, or that have a part of their own in
+// a definition.
+var ownFields = []string{"apiVersion", "kind", "metadata", "spec", "status"}
+
+// below returns the path of a field.
+func below(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 
 // schema returns the schema of a field.
 func (e *emitter) schema(path string, f *field) *spec.Schema {
@@ -176,10 +189,15 @@ func (e *emitter) object(path string, s *slot) *spec.Schema {
 		e.comment(path, "It is merged with others or not read, and every field is kept: write out those that it may have.")
 		return e.keepsAll()
 	}
+	return e.fields(path, s.fields)
+}
+
+// fields returns the schema of an object with these fields.
+func (e *emitter) fields(path string, fields map[string]*field) *spec.Schema {
 	out := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}, Properties: map[string]spec.Schema{}}}
-	for _, name := range slices.Sorted(maps.Keys(s.fields)) {
-		f := s.fields[name].find()
-		p := e.schema(path+"."+name, f)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		f := fields[name].find()
+		p := e.schema(below(path, name), f)
 		out.Properties[name] = *p
 		if p.Default == nil && (f.required || len(f.reads) > 0 && f.asks == 0) {
 			out.Required = append(out.Required, name)

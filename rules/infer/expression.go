@@ -14,7 +14,9 @@ type value struct {
 	// at is the field that it is, or nil, and optional whether it may be absent.
 	at       *field
 	optional bool
-	literal  any // or nil
+	read     source.Pos // where it is read
+	literal  any        // or nil
+	null     bool       // it is the literal null
 }
 
 // A reader reads one expression.
@@ -80,6 +82,8 @@ func literal(e ast.Expr) value {
 		return value{slot: &slot{is: number}, literal: float64(v)}
 	case types.String:
 		return value{slot: &slot{is: text}, literal: string(v)}
+	case types.Null:
+		return value{slot: &slot{}, null: true}
 	}
 	return value{slot: &slot{}}
 }
@@ -103,7 +107,7 @@ func (r *reader) field(e ast.Expr, of value, name string, tested bool) value {
 	if tested {
 		return value{slot: &slot{is: boolean}}
 	}
-	return value{slot: f.slot, at: f, optional: of.optional}
+	return value{slot: f.slot, at: f, optional: of.optional, read: r.pos(e)}
 }
 
 // optionalField infers x.?name and x[?"name"].

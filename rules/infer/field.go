@@ -2,6 +2,7 @@ package infer
 
 import (
 	"reflect"
+	"slices"
 
 	"reconcel/rules/source"
 )
@@ -101,6 +102,12 @@ func (f *field) ask(at source.Pos) {
 		f.at = at
 	}
 	f.asks++
+}
+
+// compareWithNull makes a question of a read whose value is compared with null.
+func (f *field) compareWithNull(at source.Pos) {
+	f.reads = slices.DeleteFunc(f.reads, func(read source.Pos) bool { return read == at })
+	f.ask(at)
 }
 
 // choose notes a literal that the field is compared with.

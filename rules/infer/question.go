@@ -1,5 +1,7 @@
 package infer
 
+import "reconcel/rules/source"
+
 // An effort says how likely an answer must be.
 type effort int
 
@@ -111,6 +113,18 @@ func (in *inference) index(of, key, result *slot) {
 			in.unify(key, &slot{is: text})
 			in.unify(in.values(of), result)
 			return true
+		}
+		return of.is != unknown
+	})
+}
+
+// mayHave asks whether a value is an object with a field, which may be absent: the rules ask
+// for its name.
+func (in *inference) mayHave(of *slot, name string, at source.Pos) {
+	in.ask(func(effort) bool {
+		of := of.find()
+		if of.is == object {
+			in.fieldOf(of, name).ask(at)
 		}
 		return of.is != unknown
 	})

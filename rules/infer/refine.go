@@ -43,12 +43,13 @@ func (e *emitter) refineFields(path string, out, inferred *spec.Schema) {
 	said := out.Properties
 	out.Default, out.Properties = inferred.Default, map[string]spec.Schema{}
 	required := append(slices.Clone(out.Required), inferred.Required...)
+	required = slices.DeleteFunc(required, func(name string) bool { return slices.Contains(e.optional, below(path, name)) })
 	var kept []string
 	maps.Copy(out.Properties, inferred.Properties)
 	for name, p := range said {
 		refined := &p
 		if before, known := inferred.Properties[name]; known {
-			refined = e.refine(path+"."+name, &before, &p)
+			refined = e.refine(below(path, name), &before, &p)
 		}
 		out.Properties[name] = *refined
 	}

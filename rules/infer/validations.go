@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 
@@ -15,13 +16,16 @@ import (
 )
 
 // validations returns the checks of the rules that the API server can make: those that read
-// nothing but fields of the spec whose types it knows, and that are cheap for values of any
-// size.
-func (p *primary) validations(of *spec.Schema) (out []crd.Validation) {
-	if of == nil {
-		return nil
+// nothing but fields whose types it knows, outside metadata and status, and that are cheap for
+// values of any size.
+func (p *primary) validations(d *crd.Definition) (out []crd.Validation) {
+	whole := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}, Properties: map[string]spec.Schema{}}}
+	if d.Spec != nil {
+		whole.Properties["spec"] = *d.Spec
 	}
-	whole := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}, Properties: map[string]spec.Schema{"spec": *of}}}
+	if d.Fields != nil {
+		maps.Copy(whole.Properties, d.Fields.Properties)
+	}
 	for _, r := range p.rules {
 		for _, c := range r.Validate {
 			if c.Expression == nil {

@@ -16,6 +16,7 @@
 // Markers are the keywords of OpenAPI by their names, and:
 //
 //	required=true      the field is required
+//	required=false     the field is optional, however rules read it
 //	enum="a,b"         the values, separated by commas
 //	immutable=true     the field cannot be changed
 //	validation="EXPR"  a CEL expression over self, as in x-kubernetes-validations

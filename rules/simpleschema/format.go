@@ -61,7 +61,7 @@ func (w *writer) field(path string, s *spec.Schema, required bool) any {
 	var back *spec.Schema
 	if len(s.Properties) > 0 && !required {
 		fields := w.object(path, s)
-		if back, _ = Parse(fields, nil); back != nil && !sameBesides(s, back) {
+		if back, _, _ = Parse(fields, nil); back != nil && !sameBesides(s, back) {
 			w.partly = append(w.partly, path)
 		}
 		return fields
@@ -70,7 +70,7 @@ func (w *writer) field(path string, s *spec.Schema, required bool) any {
 	if m := markers(s, required); len(m) > 0 {
 		text += " | " + strings.Join(m, " ")
 	}
-	if one, err := Parse(map[string]any{"x": text}, nil); err == nil {
+	if one, _, err := Parse(map[string]any{"x": text}, nil); err == nil {
 		x := one.Properties["x"]
 		back = &x
 	}

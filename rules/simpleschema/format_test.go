@@ -27,7 +27,7 @@ object: object | required=true validation="self.x > 0"
 `), &fields); err != nil {
 		t.Fatal(err)
 	}
-	s, err := simpleschema.Parse(fields, nil)
+	s, _, err := simpleschema.Parse(fields, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,10 +17,14 @@ type Error struct {
 
 func (e *Error) Error() string { return strings.Join(e.Path, ".") + ": " + e.Message }
 
-// Parse returns the schema of an object with these fields. types are custom types by name:
-// each is a map of fields or the text of a type. Its errors are an Error.
-func Parse(fields, types map[string]any) (*spec.Schema, error) {
-	return (&reader{types: types}).object(nil, fields)
+// Parse returns the schema of an object with these fields, and the paths of the fields with
+// required=false, such as workers[].name: [] is an element of a list or a value of a map.
+// types are custom types by name: each is a map of fields or the text of a type. Its errors
+// are an Error.
+func Parse(fields, types map[string]any) (object *spec.Schema, optional []string, err error) {
+	r := &reader{types: types}
+	object, err = r.object(nil, fields)
+	return object, r.optional, err
 }
 
 // Check returns an Error if a custom type is wrong, also one that no field uses. The first
@@ -41,21 +45,35 @@ func errorf(path []string, format string, args ...any) error {
 
 // A reader reads fields that may refer to custom types.
 type reader struct {
-	types   map[string]any
-	reading []string // custom types, each within the one before it
+	types    map[string]any
+	reading  []string // custom types, each within the one before it
+	at       string   // the path of the field that is being read
+	optional []string // paths of fields with required=false
+}
+
+// enter makes a step of the current path, and returns the way back.
+func (r *reader) enter(step string) (leave func()) {
+	outer := r.at
+	r.at = strings.TrimPrefix(outer+step, ".")
+	return func() { r.at = outer }
 }
 
 func (r *reader) object(path []string, fields map[string]any) (*spec.Schema, error) {
 	out := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}, Properties: map[string]spec.Schema{}}}
 	defaults := false
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		leave := r.enter("." + name)
 		field, required, err := r.field(append(path[:len(path):len(path)], name), fields[name])
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if required {
+		case required == nil:
+		case *required:
 			out.Required = append(out.Required, name)
+		default:
+			r.optional = append(r.optional, r.at)
 		}
+		leave()
 		defaults = defaults || field.Default != nil
 		out.Properties[name] = *field
 	}
@@ -65,34 +83,35 @@ func (r *reader) object(path []string, fields map[string]any) (*spec.Schema, err
 	return out, nil
 }
 
-// field reads a field, and reports whether it is required.
-func (r *reader) field(path []string, value any) (field *spec.Schema, required bool, err error) {
+// field reads a field, and whether it is required: nil if it does not say so.
+func (r *reader) field(path []string, value any) (field *spec.Schema, required *bool, err error) {
 	switch value := value.(type) {
 	case map[string]any:
 		field, err = r.object(path, value)
-		return field, false, err
+		return field, nil, err
 	case string:
 		name, text := splitMarkers(value)
 		if field, err = r.typed(path, name); err != nil {
-			return nil, false, err
+			return nil, nil, err
 		}
 		marked, err := readMarkers(text)
 		if err != nil {
-			return nil, false, errorf(path, "%v", err)
+			return nil, nil, errorf(path, "%v", err)
 		}
 		for _, m := range marked {
 			if m.name == "required" {
-				required, err = m.boolean()
+				required = new(bool)
+				*required, err = m.boolean()
 			} else {
 				err = m.apply(field)
 			}
 			if err != nil {
-				return nil, false, errorf(path, "%s: %v", m.name, err)
+				return nil, nil, errorf(path, "%s: %v", m.name, err)
 			}
 		}
 		return field, required, nil
 	}
-	return nil, false, errorf(path, "write a type such as string, or a map of fields")
+	return nil, nil, errorf(path, "write a type such as string, or a map of fields")
 }
 
 // scalars are the types without parameters.
@@ -125,6 +144,7 @@ func extended(s spec.Schema, extension string) spec.Schema {
 func (r *reader) typed(path []string, name string) (*spec.Schema, error) {
 	name = strings.TrimSpace(name)
 	if rest, isList := strings.CutPrefix(name, "[]"); isList {
+		defer r.enter("[]")()
 		item, err := r.typed(path, rest)
 		if err != nil {
 			return nil, err
@@ -136,6 +156,7 @@ func (r *reader) typed(path []string, name string) (*spec.Schema, error) {
 		if !closed || strings.TrimSpace(key) != "string" {
 			return nil, errorf(path, "%q: the keys of a map are strings: write map[string]TYPE", name)
 		}
+		defer r.enter("[]")()
 		values, err := r.typed(path, value)
 		if err != nil {
 			return nil, err
@@ -161,7 +182,7 @@ func (r *reader) custom(path []string, name string) (*spec.Schema, error) {
 	r.reading = append(r.reading, name)
 	defer func() { r.reading = r.reading[:len(r.reading)-1] }()
 	field, required, err := r.field(path, r.types[name])
-	if err == nil && required {
+	if err == nil && required != nil {
 		err = errorf(path, "required belongs to a field, not to the type %s", name)
 	}
 	return field, err

@@ -19,7 +19,7 @@ func parse(t *testing.T, fields, types string) (any, error) {
 		}
 		return out
 	}
-	s, err := simpleschema.Parse(read(fields), read(types))
+	s, _, err := simpleschema.Parse(read(fields), read(types))
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +141,7 @@ func TestErrorsNameThePath(t *testing.T) {
 		"keys of a map":       {`{a: "map[integer]string"}`, "", `the keys of a map are strings`},
 		"a cycle":             {`{a: T}`, `{T: {b: "[]T"}}`, `a.b: the type T contains itself`},
 		"a required type":     {`{a: T}`, `{T: string | required=true}`, `a: required belongs to a field, not to the type T`},
+		"an optional type":    {`{a: T}`, `{T: string | required=false}`, `a: required belongs to a field, not to the type T`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parse(t, c.fields, c.types)
@@ -148,5 +149,21 @@ func TestErrorsNameThePath(t *testing.T) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
 		})
+	}
+}
+
+func TestOptionalFieldsAreNamedByTheirPaths(t *testing.T) {
+	_, optional, err := simpleschema.Parse(map[string]any{
+		"image": "string | required=false",
+		"size":  "string | required=true",
+		"web":   map[string]any{"host": "string | required=false default=a", "port": "integer"},
+		"all":   "map[string][]Worker",
+		"one":   "Worker | required=false",
+	}, map[string]any{"Worker": map[string]any{"queue": "string | required=false"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"all[][].queue", "image", "one.queue", "one", "web.host"}, optional); diff != "" {
+		t.Error(diff)
 	}
 }

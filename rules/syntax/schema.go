@@ -12,18 +12,26 @@ import (
 // fieldTypes are fields with their types.
 var fieldTypes = &source.Schema{Type: source.Types{"object", "null"}, Others: &source.Schema{Type: source.Types{"string", "object"}}}
 
+// topFields are the fields of objects that have their own keys or that every kind has.
+var topFields = []string{"apiVersion", "kind", "metadata", "spec", "status"}
+
+// topFieldTypes are fields of an object with their types.
+var topFieldTypes = &source.Schema{Type: fieldTypes.Type, Names: &source.Schema{Not: &source.Schema{Enum: topFields}}, Others: fieldTypes.Others}
+
 var schemaShape = source.Shape{
 	Doc: "The schema of the kind, as far as its use in the rule does not tell. A field is a type, such as `string`, `[]string` or `map[string]integer`, " +
 		"with markers after `|`: `integer | default=1 minimum=0`. Or it is a map of fields.",
 	Keys: []source.Key{
 		{Name: "spec", Value: fieldTypes, Doc: "Fields of the spec."},
 		{Name: "status", Value: fieldTypes, Doc: "Fields of the status, without conditions."},
-		{Name: "types", Value: fieldTypes, Doc: "Types that the fields of spec and status can name."},
+		{Name: "fields", Value: topFieldTypes, Doc: "Fields of the objects beside spec and status, such as `data`."},
+		{Name: "types", Value: fieldTypes, Doc: "Types that all these fields can name."},
 	},
 	Wrong: map[string]source.WrongKey{
 		"apiVersion": {Hint: "write it into for"},
 		"kind":       {Hint: "write it into for"},
 		"group":      {Hint: "write it into apiVersion of for"},
+		"data":       {Hint: "write it into fields"},
 	},
 }
 
@@ -32,15 +40,21 @@ var schemaShape = source.Shape{
 type FieldSchemas struct {
 	Pos          source.Pos
 	Spec, Status *spec.Schema
+	Fields       *spec.Schema // of objects, besides spec and status
+	// Optional are the paths of fields with required=false, such as spec.workers[].name.
+	Optional []string
 }
 
-// Parts returns the parts that are written: spec, status, or both.
+// Parts returns the parts that are written: spec, status and fields.
 func (s *FieldSchemas) Parts() (parts []string) {
 	if s.Spec != nil {
 		parts = append(parts, "spec")
 	}
 	if s.Status != nil {
 		parts = append(parts, "status")
+	}
+	if s.Fields != nil {
+		parts = append(parts, "fields")
 	}
 	return parts
 }
@@ -55,7 +69,13 @@ func readSchema(v source.Value) (s FieldSchemas) {
 	if types != nil && mistaken(t.Key("types"), simpleschema.Check(types)) {
 		return s
 	}
-	s.Spec, s.Status = readObject(t.Key("spec"), types), readObject(t.Key("status"), types)
+	s.Spec, s.Status = s.read(t.Key("spec"), "spec.", types), s.read(t.Key("status"), "status.", types)
+	for _, name := range topFields {
+		if own := t.Key("fields").Peek(name); !own.Missing() {
+			own.Errorf("is not one of these fields").Hint = elsewhere(name)
+		}
+	}
+	s.Fields = s.read(t.Key("fields"), "", types)
 	return s
 }
 
@@ -72,16 +92,28 @@ func readFields(v source.Value) map[string]any {
 	return fields
 }
 
-func readObject(v source.Value, types map[string]any) *spec.Schema {
+// elsewhere says where a field belongs.
+func elsewhere(name string) string {
+	if name == "spec" || name == "status" {
+		return "write " + name + " beside fields"
+	}
+	return "remove it: every kind has it"
+}
+
+// read reads fields whose paths begin with a prefix.
+func (s *FieldSchemas) read(v source.Value, prefix string, types map[string]any) *spec.Schema {
 	fields := readFields(v)
 	if fields == nil {
 		return nil
 	}
-	s, err := simpleschema.Parse(fields, types)
+	of, optional, err := simpleschema.Parse(fields, types)
 	if mistaken(v, err) {
 		return nil
 	}
-	return s
+	for _, path := range optional {
+		s.Optional = append(s.Optional, prefix+path)
+	}
+	return of
 }
 
 // mistaken records an error at the field that it is about, and reports whether there is one.
