@@ -31,9 +31,9 @@ func (a *app) crdCommand() *cobra.Command {
 
 The types of fields follow from their use: a field that becomes the replicas of a
 Deployment is an int32 with that field's description, and orValue(2) is a default. A
-field that is read without a guard is required. Checks of validate that only read the
-spec become x-kubernetes-validations. The schema of a rule says more, and takes
-precedence.
+field that is read without a guard is required. Checks of validate that only read
+fields outside metadata and status become x-kubernetes-validations. The schema of a rule
+says more, and takes precedence.
 
 The CRD has conditions, printer columns and the subresource status, and scale if spec
 and status have replicas. A field whose type is unknown keeps every value, and
@@ -43,18 +43,22 @@ has a comment that says where it is read. Comments also suggest enums.
 also comments. What it adds that stored objects may not satisfy is named on stderr, and
 what differs from the rules.
 
+-o writes the CRDs into a file, in one step: if the rules are wrong, the file stays as
+it is. The file may be that of --merge, and be in the folder of the rules.
+
 The kinds of other objects come from --crd. No cluster and no kubeconfig is read.
 
 Exit code: 0 the CRDs are printed, 1 the rules or the CRD have errors, 2 wrong usage, 3
 a file cannot be read.`,
-		Example: `  reconcel crd -f examples/foo/rules.yaml >crd.yaml
-  reconcel crd -f examples/foo/rules.yaml --merge crds/samplecontroller.k8s.io_foos.yaml`,
+		Example: `  reconcel crd -f examples/foo/rules.yaml -o crd.yaml
+  reconcel crd -f examples/foo/rules.yaml --merge crd.yaml -o crd.yaml`,
 		Args:    flagsOnly,
 		PreRunE: inProject,
 		RunE:    func(*cobra.Command, []string) error { return a.crd(f) },
 	}
 	flags := cmd.Flags()
 	f.ruleFiles.flags(flags)
+	writtenFlag(flags, &f.written)
 	flags.StringSliceVar(&f.crds, "crd", nil, "`file` or folder of the CustomResourceDefinitions of other kinds; may be repeated (default: those in the folders of rules)")
 	flags.StringVar(&f.merge, "merge", "", "`file` with a CustomResourceDefinition to add to")
 	return cmd
@@ -95,7 +99,7 @@ func (a *app) crd(f *crdFlags) error {
 	case len(found) == 0:
 		return exit.Wrong(fmt.Errorf("no rule is for a custom kind: %s", namesOf(loaded)))
 	case f.merge != "":
-		return a.mergeCRD(f.merge, found)
+		return a.mergeCRD(f, found)
 	}
 	var b bytes.Buffer
 	for i, d := range found {
@@ -108,7 +112,7 @@ func (a *app) crd(f *crdFlags) error {
 		}
 		b.Write(text)
 	}
-	return a.print(b.Bytes())
+	return a.deliver(b.Bytes(), f.written)
 }
 
 func namesOf(l *rules.Loaded) string {
@@ -119,10 +123,14 @@ func namesOf(l *rules.Loaded) string {
 }
 
 // mergeCRD prints a CRD with what the rules add to it.
-func (a *app) mergeCRD(path string, found []*crd.Definition) error {
+func (a *app) mergeCRD(f *crdFlags, found []*crd.Definition) error {
+	path := f.merge
 	text, err := os.ReadFile(path)
-	if err != nil {
+	switch {
+	case err != nil:
 		return exit.Failure(fmt.Errorf("%s: cannot be read: %w", path, exit.Cause(err)))
+	case len(text) == 0:
+		return exit.Wrong(fmt.Errorf("%s: file is empty: restore it, and merge with --merge %s -o %s, because > empties it first", path, path, path))
 	}
 	merged, notes, err := crd.Merge(text, found)
 	if err != nil {
@@ -131,5 +139,5 @@ func (a *app) mergeCRD(path string, found []*crd.Definition) error {
 	for _, n := range notes {
 		a.say("%s: %s", path, n)
 	}
-	return a.print(merged)
+	return a.deliver(merged, f.written)
 }

@@ -35,6 +35,7 @@ func (f *deployFlags) flags(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.options.Namespace, "namespace", "n", "reconcel-system", "namespace of the installation")
 	flags.StringVar(&f.options.Name, "name", "reconcel", "name of the installation; two in one cluster need two names")
 	flags.BoolVar(&f.options.Shadow, "shadow", false, "for run --shadow beside the installation of this name: permissions to read, and objects named NAME-shadow")
+	writtenFlag(flags, &f.written)
 	flags.BoolVar(&f.enforced, "enforced-owner-references", false, "add the permissions for the admission plugin OwnerReferencesPermissionEnforcement, which OpenShift enables")
 }
 
@@ -109,7 +110,7 @@ Exit code: 0 printed, 1 the rules are invalid or a kind is unknown, 2 wrong usag
 	flags.BoolVar(&f.admission, "admission", false, "add policies: whoever writes a resource must be allowed to do what the rules do for it")
 	flags.StringVar(&f.kustomize, "kustomize", "", "write a kustomize base into this `folder` instead of printing the objects")
 	flags.StringVar(&f.chart, "chart", "", "write a Helm chart into this `folder` instead of printing the objects")
-	cmd.MarkFlagsMutuallyExclusive("kustomize", "chart")
+	cmd.MarkFlagsMutuallyExclusive("kustomize", "chart", "output")
 	return cmd
 }
 
@@ -118,7 +119,7 @@ func (a *app) rbac(f *deployFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.printManifests(f.options.Roles(permissions))
+	return a.deliverManifests(f.options.Roles(permissions), f.written)
 }
 
 func (a *app) manifests(f *deployFlags) error {
@@ -164,16 +165,16 @@ func (a *app) manifests(f *deployFlags) error {
 		}
 		return a.writeFolder(f.kustomize, base, "apply it with: kubectl apply -k")
 	}
-	return a.printManifests(all)
+	return a.deliverManifests(all, f.written)
 }
 
-// printManifests prints objects as YAML.
-func (a *app) printManifests(all []deploy.Manifest) error {
+// deliverManifests writes objects as YAML to a file, or to stdout without one.
+func (a *app) deliverManifests(all []deploy.Manifest, path string) error {
 	out, err := deploy.Print(all)
 	if err != nil {
 		return exit.Failure(err)
 	}
-	return a.print(out)
+	return a.deliver(out, path)
 }
 
 // needs loads the rules and derives the permissions that they need.

@@ -113,7 +113,7 @@ func (a *app) importFiles(f *importFlags, from project, paths []string) error {
 	if err != nil {
 		return exit.Failure(err)
 	}
-	if err := a.deliver(f, all); err != nil {
+	if err := a.deliverFiles(f, all); err != nil {
 		return err
 	}
 	if findings.Invalid(report) {
@@ -122,8 +122,8 @@ func (a *app) importFiles(f *importFlags, from project, paths []string) error {
 	return nil
 }
 
-// deliver writes or prints the result.
-func (a *app) deliver(f *importFlags, all []foreign.File) error {
+// deliverFiles writes or prints the result.
+func (a *app) deliverFiles(f *importFlags, all []foreign.File) error {
 	if f.folder == "" {
 		var texts [][]byte
 		for _, file := range all {

@@ -56,6 +56,18 @@ func (a *app) print(result []byte) error {
 	return nil
 }
 
+// deliver writes a result to a file, or to stdout without one. If that fails, the file is as
+// it was.
+func (a *app) deliver(result []byte, path string) error {
+	if path == "" || path == files.Stdin {
+		return a.print(result)
+	}
+	if err := files.Replace(path, result); err != nil {
+		return exit.Failure(fmt.Errorf("%s: cannot be written: %w", path, err))
+	}
+	return nil
+}
+
 // printJSON writes a result to stdout as JSON.
 func (a *app) printJSON(result any) error {
 	text, err := output.JSON(result)
@@ -141,6 +153,11 @@ func once(lists ...[]string) error {
 // untilSignal returns a context that ends when a signal asks the process to stop.
 func untilSignal() (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+}
+
+// writtenFlag adds the flag -o of commands whose result is a file.
+func writtenFlag(flags *pflag.FlagSet, path *string) {
+	flags.StringVarP(path, "output", "o", "", "`file` to write the result to instead of stdout; if the command fails, it stays as it is")
 }
 
 // outputFlag adds the flag -o.

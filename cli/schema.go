@@ -9,6 +9,7 @@ import (
 
 func (a *app) schemaCommand() *cobra.Command {
 	var tests bool
+	var path string
 	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print a JSON Schema of rules files, for editors",
@@ -26,16 +27,17 @@ files:
 
 The schema describes keys and types. Use validate to check expressions. --tests
 prints the schema of the files that reconcel test runs.`,
-		Example: `  reconcel schema >rules.schema.json
-  reconcel schema --tests >tests.schema.json`,
+		Example: `  reconcel schema -o rules.schema.json
+  reconcel schema --tests -o tests.schema.json`,
 		Args: flagsOnly,
 		RunE: func(*cobra.Command, []string) error {
 			if tests {
-				return a.print(ruletest.JSONSchema())
+				return a.deliver(ruletest.JSONSchema(), path)
 			}
-			return a.print(syntax.JSONSchema())
+			return a.deliver(syntax.JSONSchema(), path)
 		},
 	}
 	cmd.Flags().BoolVar(&tests, "tests", false, "the schema of test files")
+	writtenFlag(cmd.Flags(), &path)
 	return cmd
 }

@@ -13,6 +13,7 @@ import (
 type ruleFiles struct {
 	paths     []string
 	recursive bool
+	written   string // the file that the command writes, or ""
 }
 
 func (r *ruleFiles) flags(flags *pflag.FlagSet) {
@@ -26,7 +27,7 @@ func recursiveFlag(flags *pflag.FlagSet, to *bool) {
 }
 
 func (a *app) reader(of ruleFiles) files.Reader {
-	return files.Reader{Stdin: a.stdin, Recursive: of.recursive, Seen: a.seen}
+	return files.Reader{Stdin: a.stdin, Recursive: of.recursive, Written: of.written, Seen: a.seen}
 }
 
 func (a *app) load(r ruleFiles) (*rules.Loaded, error) {

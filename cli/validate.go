@@ -74,11 +74,8 @@ func (a *app) validate(f *validateFlags) error {
 		return err
 	}
 	j, err := a.judge(&f.offlineRules)
-	if wrong, positioned := errors.AsType[source.Errors](err); positioned { // in a CRD
-		code, _ := exit.Code(err)
-		return errors.Join(a.tellFindings(f, j, wrong), exit.Silent(code))
-	}
-	if err != nil {
+	inCRDs, positioned := errors.AsType[source.Errors](err)
+	if err != nil && !positioned {
 		return err
 	}
 	v := j.Verdict
@@ -89,15 +86,18 @@ func (a *app) validate(f *validateFlags) error {
 	if f.verbose {
 		found = slices.Concat(found, v.Notes, j.Passed)
 	}
-	found = source.Collect(j.Sources, found)
+	found = slices.Concat(inCRDs, source.Collect(j.Sources, found))
 	if err := a.tellFindings(f, j, found); err != nil {
 		return err
 	}
 	if f.verbose {
 		a.tellConditionsBlock(v.Unreported)
 	}
+	if code, failed := exit.Code(err); failed {
+		return exit.Silent(max(code, rejectedCode(j.Loaded))) // Each one is already printed.
+	}
 	if findings.Invalid(found) {
-		return exit.Silent(rejectedCode(j.Loaded)) // Each one is already printed.
+		return exit.Silent(rejectedCode(j.Loaded))
 	}
 	return nil
 }

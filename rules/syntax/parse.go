@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -60,11 +61,20 @@ func Parse(files []source.File) (*File, error) {
 			p.readDocument(doc)
 		}
 		if len(docs) == 0 && p.Count() == before {
-			p.Add(source.NewError(source.Pos{File: file.Name, Line: 1, Column: 1}, "", "file has no rules",
-				fmt.Sprintf("write a document with apiVersion: %s, kind: %s and rules:", APIVersion, Kind)))
+			p.Add(withoutRules(file))
 		}
 	}
 	return p.file, p.Err(files...)
+}
+
+// withoutRules returns the error for a file without documents.
+func withoutRules(file source.File) *source.Error {
+	e := source.NewError(source.Pos{File: file.Name, Line: 1, Column: 1}, "", "file has no rules",
+		fmt.Sprintf("write a document with apiVersion: %s, kind: %s and rules:", APIVersion, Kind))
+	if len(bytes.TrimSpace(file.Data)) == 0 {
+		e.Message, e.Hint = "file is empty", e.Hint+"; "+source.Emptied
+	}
+	return e
 }
 
 // JSONSchema returns a JSON Schema of rules files, for completion and validation in

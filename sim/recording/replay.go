@@ -53,6 +53,8 @@ func Replay(ctx context.Context, from io.Reader, o Options) (Result, error) {
 	for {
 		step, err := p.step()
 		switch {
+		case errors.Is(err, io.EOF) && p.line == 0:
+			return p.result, errors.New("the recording is empty")
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 			p.result.CutOff = true
 			return p.result, nil

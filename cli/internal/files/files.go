@@ -30,6 +30,9 @@ type Reader struct {
 	// Texts, if not nil, are the only files that exist, by name. There are no folders.
 	Texts map[string]string
 
+	// Written is a file that the command writes, or "". It is not read from folders.
+	Written string
+
 	// Seen, if not nil, is called before a file or folder is read.
 	Seen func(path string)
 }
@@ -77,6 +80,7 @@ func (r Reader) find(path string, f filter) ([]string, error) {
 			return fs.SkipDir
 		case entry.IsDir():
 			r.see(file)
+		case r.writes(file):
 		case isFile(entry) && !isHidden(entry) && slices.Contains(f.extensions, filepath.Ext(file)) && f.accepts(file):
 			found = append(found, file)
 		}
@@ -89,6 +93,16 @@ func (r Reader) find(path string, f filter) ([]string, error) {
 		return nil, NoFileError{f.extensions}
 	}
 	return found, nil
+}
+
+// writes reports whether a file is the one that the command writes.
+func (r Reader) writes(file string) bool {
+	if r.Written == "" {
+		return false
+	}
+	a, err := os.Stat(file)
+	b, missing := os.Stat(r.Written)
+	return err == nil && missing == nil && os.SameFile(a, b)
 }
 
 // readAll reads the files that the paths select, except those to skip.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -40,7 +41,8 @@ var objectFiles = filter{[]string{".yaml", ".yml", ".json"}, everyFile, objectLi
 func everyFile(string) bool { return true }
 
 // Objects reads Kubernetes objects from files and folders. A file has any number of
-// YAML or JSON documents; the items of a list are separate objects.
+// YAML or JSON documents; the items of a list are separate objects. After errors, it returns
+// the objects of the other files.
 func (r Reader) Objects(paths []string) (all []*Object, err error) {
 	texts, wrong := r.readAll(paths, objectFiles, func(string) bool { return false })
 	fail := exit.Wrong
@@ -49,15 +51,26 @@ func (r Reader) Objects(paths []string) (all []*Object, err error) {
 	}
 	for _, text := range texts {
 		objects, err := decodeObjects(text)
+		if err == nil {
+			err = r.emptied(text)
+		}
 		if err != nil {
 			wrong = append(wrong, err)
 		}
 		all = append(all, objects...)
 	}
 	if len(wrong) > 0 {
-		return nil, fail(source.Collect(texts, wrong))
+		return all, fail(source.Collect(texts, wrong))
 	}
 	return all, nil
+}
+
+// emptied returns an error for an empty file. Pipes and devices may be empty on purpose.
+func (r Reader) emptied(from source.File) *source.Error {
+	if info, err := os.Stat(from.Name); len(from.Data) > 0 || r.Texts != nil || err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	return source.NewError(source.Pos{File: from.Name, Line: 1, Column: 1}, "", "file is empty", source.Emptied)
 }
 
 // decodeObjects reads the documents of one file. It tries JSON first: YAML may

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/rules/source"
 )
 
 // Stream visits the objects in files and folders as JSON, one after another: the files may
@@ -44,6 +45,11 @@ func (r Reader) streamFile(file string, visit func([]byte) error) error {
 		from = f
 	}
 	text := bufio.NewReaderSize(from, 1<<16)
+	if head, _ := text.Peek(1); len(head) == 0 {
+		if e := r.emptied(source.File{Name: file}); e != nil {
+			return errors.New(e.Text())
+		}
+	}
 	if isJSON(text) {
 		return streamJSON(text, visit)
 	}

@@ -16,17 +16,16 @@ type Judged struct {
 }
 
 // Judge loads and judges rules with their CRDs, or else those in the folders of the rules.
-// Rejected rules are not an error: see the verdict.
+// Rejected rules are not an error: see the verdict. After errors in CRDs, the verdict goes by
+// the others.
 func Judge(from files.Reader, paths, crds []string, policy judge.Policy) (j Judged, err error) {
 	j.Loaded, j.Passed = Load(from, paths)
 	if len(crds) == 0 {
 		crds = from.Definitions(paths)
 	}
-	if j.Kinds, err = ReadKinds(from, crds); err != nil {
-		return j, err
-	}
+	j.Kinds, err = ReadKinds(from, crds)
 	j.Verdict = judge.Of(j.Loaded, j.Kinds.Set, policy)
-	return j, nil
+	return j, err
 }
 
 // Load loads rules, and returns notes about what it passed over.

@@ -2,6 +2,7 @@
 package offline
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,13 +26,10 @@ type Kinds struct {
 }
 
 // ReadKinds reads the CRDs in files and folders. It skips other objects, which are
-// often in the same folder.
+// often in the same folder. After errors in CRDs, it returns the kinds of the others.
 func ReadKinds(from files.Reader, paths []string) (Kinds, error) {
-	all := Kinds{from: map[runtimeschema.GroupKind]*files.Object{}}
-	objects, err := from.Objects(paths)
-	if err != nil {
-		return all, err
-	}
+	all := Kinds{Set: schema.Builtin(), from: map[runtimeschema.GroupKind]*files.Object{}}
+	objects, unread := from.Objects(paths)
 	var definitions []map[string]any
 	var sources []source.File
 	var wrong []*source.Error
@@ -48,14 +46,23 @@ func ReadKinds(from files.Reader, paths []string) (Kinds, error) {
 		}
 		sources = append(sources, o.Source())
 	}
-	if len(wrong) > 0 {
-		return all, exit.Wrong(source.Collect(sources, wrong))
-	}
-	if len(paths) > 0 && len(definitions) == 0 {
-		return all, exit.Wrong(fmt.Errorf("%s: no CustomResourceDefinition there", strings.Join(paths, ", ")))
-	}
-	if all.Set, err = schema.New(schema.Sources{CRDs: definitions}); err != nil {
+	set, err := schema.New(schema.Sources{CRDs: definitions})
+	if err != nil {
 		return all, exit.Wrong(err)
+	}
+	all.Set = set
+	code, failed := exit.Code(unread)
+	if !failed {
+		code = exit.No
+	}
+	if others, ok := errors.AsType[source.Errors](unread); ok {
+		wrong = append(wrong, others...)
+	}
+	switch {
+	case len(wrong) > 0:
+		return all, &exit.Error{Code: code, Err: source.Collect(sources, wrong)}
+	case len(paths) > 0 && len(definitions) == 0:
+		return all, exit.Wrong(fmt.Errorf("%s: no CustomResourceDefinition there", strings.Join(paths, ", ")))
 	}
 	return all, nil
 }
