@@ -73,24 +73,26 @@ func (s movingSender) move(ctx context.Context, p watch.Patch, version string, r
 		return fmt.Errorf("read %s/%s: %w", p.Kind.GVK.Kind, p.Name, err)
 	}
 	lost := managedfields.LostIn(u.Object, version)
-	if len(lost.Managers()) > 0 {
-		return explainLostVersion(u, lost, rejection)
+	if all := lost.Managers(); len(all) > 0 {
+		return explainLostVersion(u, all, version, "change apiVersion of the entry", rejection)
 	}
 	body, err := lost.Move(u.Object, p.Kind.GVK.GroupVersion().String())
 	if body == nil || err != nil {
 		return errors.Join(rejection, err)
 	}
-	// The API server takes managedFields also in a patch of the status, to which reconcel has a
-	// permission where it does not patch the object itself.
-	p.Type, p.Body, p.Force = types.JSONPatchType, body, false
+	// In a patch of the status, the API server ignores managedFields.
+	p.Type, p.Body, p.Force, p.Subresource = types.JSONPatchType, body, false, ""
 	_, err = s.Sender.Send(ctx, nil, p)
+	if apierrors.IsForbidden(err) { // Where reconcel writes only the status, it needs no permission for this.
+		return explainLostVersion(u, []string{managedfields.Manager}, version, fmt.Sprintf("allow reconcel to patch %s for some minutes", p.Kind.GVR.GroupResource()), rejection)
+	}
 	if apierrors.IsInvalid(err) || answer.IsAbsent(err) { // A test of the patch failed: another writer changed the object.
 		return apierrors.NewConflict(p.Kind.GVR.GroupResource(), p.Name, err)
 	}
 	return err
 }
 
-// A lostVersionError is an API server's answer that entries of other managers cause.
+// A lostVersionError is an API server's answer to which reconcel cannot put an end.
 type lostVersionError struct{ answer error }
 
 // Error implements error.
@@ -100,10 +102,10 @@ func (e *lostVersionError) Error() string { return e.answer.Error() }
 func (e *lostVersionError) Unwrap() error { return e.answer }
 
 // explainLostVersion names the managers whose entries name a version that the CRD does not have, and what to do.
-func explainLostVersion(u *unstructured.Unstructured, lost managedfields.Lost, answer error) error {
-	_, version, _ := strings.Cut(lost.APIVersion, "/")
+func explainLostVersion(u *unstructured.Unstructured, managers []string, apiVersion, remedy string, answer error) error {
+	_, version, _ := strings.Cut(apiVersion, "/")
 	return &explainedError{err: &lostVersionError{answer}, cause: fmt.Sprintf(
 		"metadata.managedFields of %s/%s has an entry of manager %s in version %s, which its CustomResourceDefinition does not have any more; "+
-			"add version %[4]s to the CustomResourceDefinition again with served: false, or change apiVersion of the entry",
-		u.GetKind(), u.GetName(), joinFirst(lost.Managers()), version)}
+			"add version %[4]s to the CustomResourceDefinition again with served: false, or %[5]s",
+		u.GetKind(), u.GetName(), joinFirst(managers), version, remedy)}
 }

@@ -177,27 +177,38 @@ func (w *world) removeEntry(kind schema.GroupVersionKind, name, version string) 
 }
 
 // TestVersionDroppedWhileNoProcessRuns drops a version that only entries of reconcel name, and starts with rules for
-// the new one.
+// the new one. reconcel may patch only the status of a kind whose rules have no patch.
 func TestVersionDroppedWhileNoProcessRuns(t *testing.T) {
-	w := newWorld(t)
-	const kind = "Dropping"
-	v1, v2 := e2e.GVK("test.reconcel.dev/v1", kind), e2e.GVK("test.reconcel.dev/v2", kind)
-	both, _, _ := inVersions(kind)
-	w.CRD(both)
-	src := rulesFor(kind, "  patch: {metadata: {labels: {value: \"${self.spec.value}\"}}}\n"+valueOfA)
-	in := w.run(src)
-	w.Create(strings.NewReplacer("Widget", kind, "/v1", "/v2").Replace(widget("one", "value: x")))
-	w.Has(v1, "one", map[string]any{"status.value": "x", "metadata.labels.value": "x"})
-	w.settles()
-	in.stop()
+	for kind, rest := range map[string]string{"Dropping": "  patch: {metadata: {labels: {value: \"${self.spec.value}\"}}}\n", "Statusdropping": ""} {
+		t.Run(kind, func(t *testing.T) {
+			w := newWorld(t)
+			v1, v2 := e2e.GVK("test.reconcel.dev/v1", kind), e2e.GVK("test.reconcel.dev/v2", kind)
+			both, _, _ := inVersions(kind)
+			w.CRD(both)
+			src := rulesFor(kind, rest+valueOfA)
+			in := w.run(src)
+			w.Create(strings.NewReplacer("Widget", kind, "/v1", "/v2").Replace(widget("one", "value: x")))
+			w.Has(v1, "one", map[string]any{"status.value": "x"})
+			w.settles()
+			in.stop()
 
-	w.drop(kind, "one")
-	w.run(strings.Replace(src, "test.reconcel.dev/v1", "test.reconcel.dev/v2", 1))
-	w.Patch(v2, "one", `{"spec":{"value":"y"}}`)
-	w.Has(v2, "one", map[string]any{"status.value": "y", "metadata.labels.value": "y"})
-	w.Is(v2, "one", "Ready", "True")
-	w.settles()
-	w.Quiet(2 * time.Second)
+			w.drop(kind, "one")
+			w.run(strings.Replace(src, "test.reconcel.dev/v1", "test.reconcel.dev/v2", 1))
+			w.Patch(v2, "one", `{"spec":{"value":"y"}}`)
+			w.Has(v2, "one", map[string]any{"status.value": "y"})
+			if rest != "" {
+				w.Has(v2, "one", map[string]any{"metadata.labels.value": "y"})
+			}
+			w.Is(v2, "one", "Ready", "True")
+			w.settles()
+			w.Quiet(2 * time.Second)
+			for manager, version := range versionsOf(w.Get(v2, "one")) {
+				if version != "test.reconcel.dev/v2" || strings.HasPrefix(manager, "before-first-apply") {
+					t.Errorf("there is an entry of %s in %s", manager, version)
+				}
+			}
+		})
+	}
 }
 
 // TestVersionThatOthersName drops a version that the entry of another manager names.
