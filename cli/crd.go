@@ -43,7 +43,7 @@ has a comment that says where it is read. Comments also suggest enums.
 also comments. What it adds that stored objects may not satisfy is named on stderr, and
 what differs from the rules.
 
--o writes the CRDs into a file, in one step: if the rules are wrong, the file stays as
+-o writes the CRDs into a file, in one step: if the rules are invalid, the file stays as
 it is. The file may be that of --merge, and be in the folder of the rules.
 
 The kinds of other objects come from --crd. No cluster and no kubeconfig is read.

@@ -141,7 +141,7 @@ func TestFieldsThatTurnGranular(t *testing.T) {
 				for _, at := range [][]string{{"spec", primary}, {"status", primary}, {"spec", child}} {
 					w.Eventually(at[1]+" "+at[0]+" to have an owner of each key", func() error {
 						for _, e := range w.Get(e2e.GVK("test.reconcel.dev/v1", at[1]), "one").GetManagedFields() {
-							if strings.HasPrefix(e.Manager, "reconcel") && strings.Contains(string(e.FieldsV1.Raw), `"f:`+at[0]+`":`) && strings.Contains(string(e.FieldsV1.Raw), `"f:k2"`) {
+							if strings.HasPrefix(e.Manager, "reconcel") && strings.Contains(e.FieldsV1.GetRawString(), `"f:`+at[0]+`":`) && strings.Contains(e.FieldsV1.GetRawString(), `"f:k2"`) {
 								return nil
 							}
 						}

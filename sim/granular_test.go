@@ -136,7 +136,7 @@ func TestFieldsTurnGranular(t *testing.T) {
 	}
 	for _, e := range repaired.GetManagedFields() {
 		if !slices.Contains([]string{managedfields.Manager, "other"}, e.Manager) || e.Operation != "Apply" {
-			t.Errorf("there is an entry of %s, %s: %s", e.Manager, e.Operation, e.FieldsV1.Raw)
+			t.Errorf("there is an entry of %s, %s: %s", e.Manager, e.Operation, e.FieldsV1.GetRawString())
 		}
 	}
 	if again, err := (managedfields.Repair{Live: repaired, Desired: desired.Object, Manager: managedfields.Rendering, Divided: divided}).Patch(); again != nil || err != nil {
