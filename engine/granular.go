@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -56,7 +57,7 @@ func (p *pass) patchPredatesSchema(by patcher, w *writtenPatch, desired map[stri
 func (p *pass) removeDropped(ctx context.Context, k Kind, d *rules.Desired, w *written, before managedfields.Entry) error {
 	g := p.granular(d.Identity.GVK)
 	divided := dividedBy(g, before, w.fields)
-	w.granular = g
+	w.granular = writtenBy(g)
 	if len(divided) == 0 {
 		return nil
 	}
@@ -66,6 +67,13 @@ func (p *pass) removeDropped(ctx context.Context, k Kind, d *rules.Desired, w *w
 	}
 	return p.write(ctx, k, d, w, repaired)
 }
+
+// unread stands for granular fields that are not known yet.
+var unread = &managedfields.Granular{}
+
+// writtenBy returns what to remember of the granular fields at the time of a write: once they are known,
+// they are others.
+func writtenBy(g *managedfields.Granular) *managedfields.Granular { return cmp.Or(g, unread) }
 
 // dividedBy returns the fields that were ours as a whole before an apply and may have been divided by it.
 // An empty map is owned in the same way before and after.

@@ -158,7 +158,7 @@ func (p *pass) applyPatch(ctx context.Context, by patcher, w *writtenPatch, desi
 	if err != nil {
 		return err
 	}
-	*w = writtenPatch{fields: by.owned(o), version: o.GetResourceVersion(), granular: p.cache.Granular(), damper: w.damper}
+	*w = writtenPatch{fields: by.owned(o), version: o.GetResourceVersion(), granular: writtenBy(p.cache.Granular()), damper: w.damper}
 	return nil
 }
 

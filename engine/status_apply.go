@@ -43,7 +43,7 @@ func (s *statusDraft) applyBound(ctx context.Context, conditions []rules.Conditi
 	var divided []fieldpath.Path
 	if err == nil {
 		divided = dividedBy(s.cache.Granular(), before, last.fields)
-		last.granular = s.cache.Granular()
+		last.granular = writtenBy(s.cache.Granular())
 	}
 	if len(divided) > 0 || apierrors.IsInvalid(err) {
 		var repaired bool
