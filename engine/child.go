@@ -98,14 +98,15 @@ func (p *pass) ensure(ctx context.Context, d *rules.Desired) (step, error) {
 	live := p.live(d.Identity)
 	next := decide(d, live, p.known(d, w, live))
 	w.seen = w.seen || next.action == Unchanged || next.action == Configured
-	vanished := next.action == Unchanged && live == nil && d.Done != nil && w.uid == d.Done.UID
+	// Another writer may have removed the labels by which a done object is watched.
+	vanished := next.action == Unchanged && live == nil && d.Done != nil && (!w.gone || w.uid == d.Done.UID)
 	if next.action != Adopted && !vanished {
 		return p.do(ctx, k, d, w, live, next)
 	}
-	existing, err := p.get(ctx, k, d.Identity) // Of a done object, another writer may have removed the labels by which it is watched.
+	existing, err := p.get(ctx, k, d.Identity)
 	switch {
 	case answer.IsAbsent(err) && vanished:
-		w.uid = ""
+		w.uid, w.gone = "", true
 		return next, nil
 	case answer.IsAbsent(err):
 		return step{}, errStale

@@ -73,6 +73,7 @@ type written struct {
 	dispute     *dispute // with other owners of a shared object; nil: they agree
 	foreign     bool     // another owner held the name when it was last checked
 	seen        bool     // an object of ours was seen under the name
+	gone        bool     // a done object that was looked for and does not exist
 	replaced    bool     // deleted in order to be created again
 	removed     bool     // deleted in a teardown, or left to other owners
 }
