@@ -53,10 +53,11 @@ func (p *pass) patchPredatesSchema(by patcher, w *writtenPatch, desired map[stri
 }
 
 // removeDropped removes what the last write of an object has left in fields that have turned from
-// atomic to granular. before has the fields that were ours before that write.
-func (p *pass) removeDropped(ctx context.Context, k Kind, d *rules.Desired, w *written, before managedfields.Entry) error {
+// atomic to granular. before has the fields that were ours before that write, and checked the granular
+// fields by which they were checked.
+func (p *pass) removeDropped(ctx context.Context, k Kind, d *rules.Desired, w *written, before managedfields.Entry, checked *managedfields.Granular) error {
 	g := p.granular(d.Identity.GVK)
-	divided := dividedBy(g, before, w.fields)
+	divided := dividedBy(g, checked, before, w.fields)
 	w.granular = writtenBy(g)
 	if len(divided) == 0 {
 		return nil
@@ -65,7 +66,9 @@ func (p *pass) removeDropped(ctx context.Context, k Kind, d *rules.Desired, w *w
 	if repaired == nil || err != nil {
 		return err
 	}
-	return p.write(ctx, k, d, w, repaired)
+	err = p.write(ctx, k, d, w, repaired)
+	w.granular = writtenBy(g)
+	return err
 }
 
 // unread stands for granular fields that are not known yet.
@@ -76,9 +79,14 @@ var unread = &managedfields.Granular{}
 func writtenBy(g *managedfields.Granular) *managedfields.Granular { return cmp.Or(g, unread) }
 
 // dividedBy returns the fields that were ours as a whole before an apply and may have been divided by it.
-// An empty map is owned in the same way before and after.
-func dividedBy(g *managedfields.Granular, before, after managedfields.Entry) []fieldpath.Path {
-	return append(managedfields.Divided(before, after), g.Whole(after)...)
+// An empty map is owned in the same way before and after, and may have the defaults of its schema: it counts
+// once for each schema.
+func dividedBy(g, checked *managedfields.Granular, before, after managedfields.Entry) []fieldpath.Path {
+	divided := managedfields.Divided(before, after)
+	if g != checked {
+		divided = append(divided, g.Whole(after)...)
+	}
+	return divided
 }
 
 // repairPrimary is repairFields for a patch or the status of the primary. It reports whether it has changed

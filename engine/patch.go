@@ -147,7 +147,7 @@ func (p *pass) applyPatch(ctx context.Context, by patcher, w *writtenPatch, desi
 	o, err := apply()
 	var divided []fieldpath.Path
 	if err == nil {
-		divided = dividedBy(p.cache.Granular(), before, by.owned(o))
+		divided = dividedBy(p.cache.Granular(), w.granular, before, by.owned(o))
 	}
 	if len(divided) > 0 || apierrors.IsInvalid(err) {
 		var repaired bool

@@ -42,7 +42,7 @@ func (s *statusDraft) applyBound(ctx context.Context, conditions []rules.Conditi
 	}
 	var divided []fieldpath.Path
 	if err == nil {
-		divided = dividedBy(s.cache.Granular(), before, last.fields)
+		divided = dividedBy(s.cache.Granular(), last.granular, before, last.fields)
 		last.granular = writtenBy(s.cache.Granular())
 	}
 	if len(divided) > 0 || apierrors.IsInvalid(err) {
