@@ -1,9 +1,7 @@
 package check
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/google/cel-go/common/ast"
@@ -128,28 +126,9 @@ func (r *rule) issue(i expr.Issue, checked *ast.AST, where string) {
 			if hint == "" && o.whole && slices.Contains(ofMetadata, i.Field) {
 				hint = "write metadata." + i.Field
 			}
-			hint = r.orNew(hint, o.schema, i.Pos.File)
 		}
 	}
 	r.errorf(i.Pos, "%s: %sundefined field '%s'", where, i.Within, i.Field).Hint = hint
-}
-
-// orNew adds to a hint what to do if a field is missing because the CRD is older than the rules.
-func (r *rule) orNew(hint string, p *fieldSchema, rules string) string {
-	if p == nil || p.kind == nil || p.kind.File == "" {
-		return hint
-	}
-	add := "add it to " + p.kind.File
-	if r.kind != nil && p.kind.GVK.GroupKind() == r.kind.GVK.GroupKind() {
-		add = fmt.Sprintf("`reconcel crd -f %s --merge %s -o %[2]s` adds it to the CRD", rules, p.kind.File)
-	}
-	switch {
-	case hint == "":
-		return add
-	case strings.HasSuffix(hint, "?"):
-		return hint + " If it is new, " + add
-	}
-	return hint + "; if it is new, " + add
 }
 
 // ofMetadata are fields that people look for one level too high.

@@ -24,7 +24,6 @@ type Kind struct {
 	Scale      bool   // it has a scale subresource
 	Custom     bool   // a CRD defines it
 	Definition string // the name of its schema
-	File       string // that has its CRD; "" if it comes from elsewhere
 }
 
 // Sources are what a Set has besides the embedded schemas. CRDs override documents, and
@@ -35,8 +34,6 @@ type Sources struct {
 	OpenAPI [][]byte
 	// CRDs are decoded CustomResourceDefinitions of apiextensions.k8s.io/v1.
 	CRDs []map[string]any
-	// Files are the files of the CRDs, if they come from files.
-	Files map[runtimeschema.GroupKind]string
 }
 
 // A Set is a set of kinds and their schemas. It never changes, and any number of
@@ -96,13 +93,7 @@ func New(from Sources) (*Set, error) {
 		set.layers = append(set.layers, layer)
 	}
 	slices.Reverse(set.layers)
-	set, err := set.With(from.CRDs)
-	if err == nil && len(from.Files) > 0 {
-		for gvk, k := range set.layers[0].kinds {
-			k.File = from.Files[gvk.GroupKind()]
-		}
-	}
-	return set, err
+	return set.With(from.CRDs)
 }
 
 // With returns the kinds of a set and those of decoded CustomResourceDefinitions, which

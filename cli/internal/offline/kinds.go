@@ -46,11 +46,7 @@ func ReadKinds(from files.Reader, paths []string) (Kinds, error) {
 		}
 		sources = append(sources, o.Source())
 	}
-	defined := map[runtimeschema.GroupKind]string{}
-	for gk, o := range all.from {
-		defined[gk] = o.File
-	}
-	set, err := schema.New(schema.Sources{CRDs: definitions, Files: defined})
+	set, err := schema.New(schema.Sources{CRDs: definitions})
 	if err != nil {
 		return all, exit.Wrong(err)
 	}
