@@ -98,7 +98,7 @@ func (p *pass) ensure(ctx context.Context, d *rules.Desired) (step, error) {
 	live := p.live(d.Identity)
 	next := decide(d, live, p.known(d, w, live))
 	w.seen = w.seen || next.action == Unchanged || next.action == Configured
-	// Another writer may have removed the labels by which a done object is watched.
+	// Another writer may have removed the labels of a done object that the watch selects.
 	vanished := next.action == Unchanged && live == nil && d.Done != nil && (!w.gone || w.uid == d.Done.UID)
 	if next.action != Adopted && !vanished {
 		return p.do(ctx, k, d, w, live, next)

@@ -176,7 +176,7 @@ func (p *pass) apply(ctx context.Context, k Kind, d *rules.Desired, w *written, 
 			return err
 		}
 	}
-	*w = written{identity: id, uid: o.GetUID(), hash: d.Hash, fields: applied, version: o.GetResourceVersion(), took: took, object: o, damper: w.damper, dispute: w.dispute}
+	*w = written{identity: id, uid: o.GetUID(), hash: d.Hash, fields: applied, version: o.GetResourceVersion(), took: took, object: o, schema: w.schema, damper: w.damper, dispute: w.dispute}
 	return stripped(id.String(), p.lostMarks(d, o))
 }
 

@@ -207,7 +207,7 @@ func (p *pass) damp(ctx context.Context, k Kind, d *rules.Desired, w *written, l
 		return func() { p.did(Configured, d, whyPeriodic) }, nil
 	case p.verdict.inherits(live):
 		return func() { p.did(Configured, d, whyTakenOver) }, nil
-	case p.predatesSchema(d, live, w) && !drifted(d, live, w):
+	case !drifted(d, live, w) && p.predatesSchema(d, live, w):
 		return func() { p.did(Configured, d, whySchema) }, nil
 	case d.Child.Generates() && p.isDue(d, live) && !drifted(d, live, w):
 		if wait := w.damper.repair(now); wait > 0 {

@@ -101,8 +101,8 @@ func (p *pass) mayCreateAgain(ctx context.Context, d *rules.Desired, w *written)
 // created handles the API server's answer to a creation.
 func (p *pass) created(ctx context.Context, c *creation) (step, error) {
 	if _, lost := errors.AsType[*strippedError](c.err); lost {
-		// The policy may apply to creations alone. No event would follow if the label was removed,
-		// by which the watch selects.
+		// The policy may apply to creations alone. If it removed the label that the watch selects,
+		// no event would follow.
 		c.err = p.write(ctx, c.kind, c.d, c.w, c.w.object)
 	}
 	if c.err == nil {

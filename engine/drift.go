@@ -62,23 +62,35 @@ func (p *pass) granular(gvk schema.GroupVersionKind) *managedfields.Granular {
 	return c.Granular()
 }
 
-// predatesSchema reports whether our last apply of an object owns a field as a whole that is granular now.
-// An empty map is always owned in this way, so that it counts only after a change of the schema.
-func (p *pass) predatesSchema(d *rules.Desired, live *watch.Object, w *written) bool {
-	g := p.granular(d.Identity.GVK)
-	if live == nil || g == w.granular {
+// A checkedSchema is the schema by which our fields of an object were last checked.
+type checkedSchema struct{ granular *managedfields.Granular } // nil: not yet; unread: it was not known
+
+// unread stands for granular fields that are not known yet.
+var unread = &managedfields.Granular{}
+
+// predates reports whether our last apply owns a field as a whole that is granular now. An empty map is
+// always owned in this way, so that it counts only if the schema has changed, or while the rendering is not
+// known (nil).
+func (c *checkedSchema) predates(g *managedfields.Granular, owned managedfields.Entry, rendering func() map[string]any) bool {
+	if g == c.granular {
 		return false
 	}
-	whole := g.Whole(live.Fields())
-	if w.granular == nil && len(whole) > 0 {
-		if desired, err := d.Object(); err == nil {
-			whole = managedfields.Filled(whole, desired)
-		}
+	whole := g.Whole(owned)
+	if c.granular == nil && rendering != nil && len(whole) > 0 {
+		whole = managedfields.Filled(whole, rendering())
 	}
 	if len(whole) == 0 {
-		w.granular = g
+		c.granular = g
 	}
 	return len(whole) > 0
+}
+
+// predatesSchema reports whether our last apply of an object has to be repeated, see checkedSchema.
+func (p *pass) predatesSchema(d *rules.Desired, live *watch.Object, w *written) bool {
+	return live != nil && w.schema.predates(p.granular(d.Identity.GVK), live.Fields(), func() map[string]any {
+		desired, _ := d.Object() // Its error is told elsewhere.
+		return desired
+	})
 }
 
 // recognise compares an object that this process has not written with the

@@ -32,11 +32,8 @@ func (p *pass) repairFields(ctx context.Context, k discover.Kind, d *rules.Desir
 		return nil, rejection
 	}
 	patched, err := p.engine.writer(d.Child.Rule, p.req, k, d.Identity.Namespace).edit(ctx, d.Identity.Name, patch, managedfields.Manager)
-	switch {
-	case apierrors.IsInvalid(err), apierrors.IsConflict(err):
-		return nil, errStale // A test of the patch failed: another writer changed the object.
-	case err != nil:
-		return nil, err
+	if err != nil {
+		return nil, repairError(err)
 	}
 	return watch.NewObject(patched, watch.Child), nil
 }

@@ -19,46 +19,22 @@ import (
 // changes what is in the field. And what that apply drops from the field has no owner, so that it stays.
 // So each such object is applied once after the schema has changed, and what is left is removed.
 
-// statusPredatesSchema is predatesSchema for the primary's status. If that is not rendered yet, empty maps
-// count.
-func (s *statusDraft) statusPredatesSchema(rendered map[string]any) bool {
-	last, g := &s.memory.status, s.cache.Granular()
-	if g == last.granular {
-		return false
+// divided returns the fields that were ours as a whole before an apply and that it may have divided. An empty
+// map is owned in the same way before and after, and may have the defaults of its schema: it counts once for
+// each schema.
+func (c *checkedSchema) divided(g *managedfields.Granular, before, after managedfields.Entry) []fieldpath.Path {
+	divided := managedfields.Divided(before, after)
+	if g != c.granular {
+		divided = append(divided, g.Whole(after)...)
 	}
-	whole := g.Whole(s.self.Fields())
-	if rendered != nil && last.granular == nil {
-		whole = managedfields.Filled(whole, map[string]any{"status": rendered})
-	}
-	if len(whole) == 0 {
-		last.granular = g
-	}
-	return len(whole) > 0
-}
-
-// patchPredatesSchema is predatesSchema for a patch of the primary.
-func (p *pass) patchPredatesSchema(by patcher, w *writtenPatch, desired map[string]any) bool {
-	g := p.cache.Granular()
-	if g == w.granular {
-		return false
-	}
-	whole := g.Whole(by.owned(p.self))
-	if desired != nil && w.granular == nil {
-		whole = managedfields.Filled(whole, desired)
-	}
-	if len(whole) == 0 {
-		w.granular = g
-	}
-	return len(whole) > 0
+	c.granular = cmp.Or(g, unread)
+	return divided
 }
 
 // removeDropped removes what the last write of an object has left in fields that have turned from
-// atomic to granular. before has the fields that were ours before that write, and checked the granular
-// fields by which they were checked.
-func (p *pass) removeDropped(ctx context.Context, k Kind, d *rules.Desired, w *written, before managedfields.Entry, checked *managedfields.Granular) error {
-	g := p.granular(d.Identity.GVK)
-	divided := dividedBy(g, checked, before, w.fields)
-	w.granular = writtenBy(g)
+// atomic to granular. before has the fields that were ours before that write.
+func (p *pass) removeDropped(ctx context.Context, k Kind, d *rules.Desired, w *written, before managedfields.Entry) error {
+	divided := w.schema.divided(p.granular(d.Identity.GVK), before, w.fields)
 	if len(divided) == 0 {
 		return nil
 	}
@@ -66,32 +42,12 @@ func (p *pass) removeDropped(ctx context.Context, k Kind, d *rules.Desired, w *w
 	if repaired == nil || err != nil {
 		return err
 	}
-	err = p.write(ctx, k, d, w, repaired)
-	w.granular = writtenBy(g)
-	return err
+	return p.write(ctx, k, d, w, repaired)
 }
 
-// unread stands for granular fields that are not known yet.
-var unread = &managedfields.Granular{}
-
-// writtenBy returns what to remember of the granular fields at the time of a write: once they are known,
-// they are others.
-func writtenBy(g *managedfields.Granular) *managedfields.Granular { return cmp.Or(g, unread) }
-
-// dividedBy returns the fields that were ours as a whole before an apply and may have been divided by it.
-// An empty map is owned in the same way before and after, and may have the defaults of its schema: it counts
-// once for each schema.
-func dividedBy(g, checked *managedfields.Granular, before, after managedfields.Entry) []fieldpath.Path {
-	divided := managedfields.Divided(before, after)
-	if g != checked {
-		divided = append(divided, g.Whole(after)...)
-	}
-	return divided
-}
-
-// repairPrimary is repairFields for a patch or the status of the primary. It reports whether it has changed
-// anything, so that the same apply follows.
-func (p *pass) repairPrimary(ctx context.Context, by managedfields.Applier, desired map[string]any, divided []fieldpath.Path, rejection error) (bool, error) {
+// removeLeft removes what an apply to the primary, a patch or the status, has left or makes null. It reports
+// whether it has removed anything, so that the same apply follows.
+func (p *pass) removeLeft(ctx context.Context, by managedfields.Applier, desired map[string]any, divided []fieldpath.Path, rejection error) (bool, error) {
 	causes := causedFields(rejection)
 	if len(divided)+len(causes) == 0 {
 		return false, rejection
@@ -100,7 +56,7 @@ func (p *pass) repairPrimary(ctx context.Context, by managedfields.Applier, desi
 	if live == nil || err != nil {
 		return false, errors.Join(rejection, err)
 	}
-	patch, err := managedfields.Repair{Live: live, Desired: desired, Manager: by, Divided: divided, Causes: causes}.Patch()
+	patch, err := managedfields.Repair{Live: live, Desired: desired, Manager: by, Divided: divided, Causes: causes}.RemoveLeftovers()
 	if patch == nil || err != nil {
 		return false, errors.Join(rejection, err)
 	}
@@ -109,8 +65,13 @@ func (p *pass) repairPrimary(ctx context.Context, by managedfields.Applier, desi
 	_, err = p.engine.sender.Send(ctx, nil, watch.Patch{
 		Kind: p.cache.Kind(), Namespace: p.req.Namespace, Name: p.req.Name, Subresource: by.Subresource, Type: types.JSONPatchType, Body: patch, Manager: by.Name,
 	})
-	if apierrors.IsInvalid(err) || apierrors.IsConflict(err) {
-		return false, errStale // A test of the patch failed: another writer changed the primary.
+	return err == nil, repairError(err)
+}
+
+// repairError returns the error of the patch that repairs an object.
+func repairError(err error) error {
+	if apierrors.IsConflict(err) || apierrors.IsInvalid(err) && len(causedFields(err)) == 0 {
+		return errStale // A test of the patch failed: another writer changed the object.
 	}
-	return err == nil, err
+	return err
 }

@@ -61,14 +61,14 @@ type written struct {
 	uid         types.UID
 	hash        [16]byte // of the rendering that was applied
 	fields      managedfields.Entry
-	version     string                  // resourceVersion of the response
-	took        time.Duration           // how long the request took, until the status accounts for it
-	object      *watch.Object           // the response, until the cache catches up
-	checked     string                  // resourceVersion at which a Secret's data was last compared
-	checkedFor  *rules.Child            // with which version of the rule
-	granular    *managedfields.Granular // by which our fields were last checked, see pass.predatesSchema
-	rejected    *rejectedWrite          // the last write; nil: it was accepted
-	replacement *rejectedWrite          // rejected write of the object that replaces it
+	version     string        // resourceVersion of the response
+	took        time.Duration // how long the request took, until the status accounts for it
+	object      *watch.Object // the response, until the cache catches up
+	checked     string        // resourceVersion at which a Secret's data was last compared
+	checkedFor  *rules.Child  // with which version of the rule
+	schema      checkedSchema
+	rejected    *rejectedWrite // the last write; nil: it was accepted
+	replacement *rejectedWrite // rejected write of the object that replaces it
 	damper      damper
 	dispute     *dispute // with other owners of a shared object; nil: they agree
 	foreign     bool     // another owner held the name when it was last checked
@@ -89,9 +89,9 @@ type writtenStatus struct {
 	digest   [16]byte
 	fields   managedfields.Entry
 	version  string
-	granular *managedfields.Granular // see written.granular
-	rejected *rejectedWrite          // the last write; nil: it was accepted
-	silenced *rejectedWrite          // the write that reports the rejected write
+	schema   checkedSchema
+	rejected *rejectedWrite // the last write; nil: it was accepted
+	silenced *rejectedWrite // the write that reports the rejected write
 	damper   damper
 }
 

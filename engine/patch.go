@@ -35,10 +35,10 @@ func (by patcher) hasPatched(o *watch.Object) bool { return by.owned(o) != (mana
 
 // writtenPatch is our last write of one patch of the primary.
 type writtenPatch struct {
-	hash     [16]byte                // of the patch; zero: not written, or reverted
-	fields   managedfields.Entry     // the fields that we owned after the write
-	version  string                  // resourceVersion of the response
-	granular *managedfields.Granular // see written.granular
+	hash     [16]byte            // of the patch; zero: not written, or reverted
+	fields   managedfields.Entry // the fields that we owned after the write
+	version  string              // resourceVersion of the response
+	schema   checkedSchema
 	rejected *rejectedWrite
 	damper   damper
 }
@@ -105,13 +105,14 @@ func patchHash(fields []byte) [16]byte {
 func (p *pass) missingPatch(by patcher, fields []byte) (desired map[string]any, err error) {
 	w, own := p.memory.patch(by.manager), by.owned(p.self)
 	moves := p.self.Moves(by.manager)
-	if w.hash == patchHash(fields) && (own == w.fields && !moves && !p.patchPredatesSchema(by, w, nil) || p.self.OlderThan(w.version)) {
+	if w.hash == patchHash(fields) && (own == w.fields && !moves && !w.schema.predates(p.cache.Granular(), own, nil) || p.self.OlderThan(w.version)) {
 		return nil, nil // No other writer changed the patched fields.
 	}
 	if err := utiljson.Unmarshal(fields, &desired); err != nil {
 		return nil, err
 	}
-	if owned := own.Set(); !moves && !p.patchPredatesSchema(by, w, desired) && owned.Agrees(p.self.Content(), desired) && !owned.Exceeds(desired) {
+	rendering := func() map[string]any { return desired }
+	if owned := own.Set(); !moves && !w.schema.predates(p.cache.Granular(), own, rendering) && owned.Agrees(p.self.Content(), desired) && !owned.Exceeds(desired) {
 		return nil, nil
 	}
 	return desired, nil
@@ -147,18 +148,18 @@ func (p *pass) applyPatch(ctx context.Context, by patcher, w *writtenPatch, desi
 	o, err := apply()
 	var divided []fieldpath.Path
 	if err == nil {
-		divided = dividedBy(p.cache.Granular(), w.granular, before, by.owned(o))
+		divided = w.schema.divided(p.cache.Granular(), before, by.owned(o))
 	}
 	if len(divided) > 0 || apierrors.IsInvalid(err) {
-		var repaired bool
-		if repaired, err = p.repairPrimary(ctx, managedfields.Applier{Name: by.manager}, desired, divided, err); repaired {
+		var removed bool
+		if removed, err = p.removeLeft(ctx, managedfields.Applier{Name: by.manager}, desired, divided, err); removed {
 			o, err = apply()
 		}
 	}
 	if err != nil {
 		return err
 	}
-	*w = writtenPatch{fields: by.owned(o), version: o.GetResourceVersion(), granular: writtenBy(p.cache.Granular()), damper: w.damper}
+	*w = writtenPatch{fields: by.owned(o), version: o.GetResourceVersion(), schema: w.schema, damper: w.damper}
 	return nil
 }
 

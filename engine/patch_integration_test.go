@@ -171,3 +171,21 @@ func TestPatchConflictLoopIsSlowedDown(t *testing.T) {
 	w.fights("one", change)
 	w.label(widgets, "one", "a", "ours")
 }
+
+// TestRejectedPatchLeavesFieldsOfOthers patches a Deployment so that the API server rejects it and names a
+// field that its owner has set.
+func TestRejectedPatchLeavesFieldsOfOthers(t *testing.T) {
+	w := newWorld(t)
+	w.run(rulesFile + `- name: recreate-NAMESPACE
+  for: {apiVersion: apps/v1, kind: Deployment, namespaces: [NAMESPACE]}
+  patch:
+    metadata: {labels: {patched: "yes"}}
+    spec: {strategy: {type: '${"recreate" in self.metadata.?labels.orValue({}) ? "Recreate" : "RollingUpdate"}'}}
+`)
+	w.Create(strings.NewReplacer("ReplicaSet", "Deployment", "  replicas: 1", "  replicas: 1\n  strategy: {rollingUpdate: {maxSurge: 3}}").Replace(replicaSet))
+	w.label(deployments, "web", "patched", "yes")
+	w.Patch(deployments, "web", `{"metadata":{"labels":{"recreate":"yes"}}}`)
+	w.told("Deployment", "web", "Rejected")
+	w.Rest(3 * time.Second)
+	w.Has(deployments, "web", map[string]any{"spec.strategy.rollingUpdate.maxSurge": 3, "spec.strategy.type": "RollingUpdate"})
+}

@@ -86,7 +86,7 @@ func (s *statusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 	}
 	conditions := s.conditions()
 	digest := s.digest(conditions)
-	if last.known && last.digest == digest && s.statusStands() && !s.statusPredatesSchema(nil) {
+	if last.known && last.digest == digest && s.statusStands() && !last.schema.predates(s.cache.Granular(), s.self.Fields(), nil) {
 		s.memory.unsettled = time.Time{}
 		return 0, nil
 	}
@@ -107,7 +107,8 @@ func (s *statusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 	}
 	// New rules or a new generation alone need no write if the live status already
 	// matches. A cache that is older than our last write cannot tell.
-	if !s.self.OlderThan(last.version) && s.statusMatches(desired, owned.Under("status")) && !s.statusPredatesSchema(desired) {
+	rendering := func() map[string]any { return map[string]any{"status": desired} }
+	if !s.self.OlderThan(last.version) && s.statusMatches(desired, owned.Under("status")) && !last.schema.predates(s.cache.Granular(), s.self.Fields(), rendering) {
 		last.is(digest, s.self)
 		return 0, nil
 	}

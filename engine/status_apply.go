@@ -42,12 +42,11 @@ func (s *statusDraft) applyBound(ctx context.Context, conditions []rules.Conditi
 	}
 	var divided []fieldpath.Path
 	if err == nil {
-		divided = dividedBy(s.cache.Granular(), last.granular, before, last.fields)
-		last.granular = writtenBy(s.cache.Granular())
+		divided = last.schema.divided(s.cache.Granular(), before, last.fields)
 	}
 	if len(divided) > 0 || apierrors.IsInvalid(err) {
-		var repaired bool
-		if repaired, err = s.repairPrimary(ctx, s.applier(), map[string]any{"status": desired}, divided, err); repaired {
+		var removed bool
+		if removed, err = s.removeLeft(ctx, s.applier(), map[string]any{"status": desired}, divided, err); removed {
 			err = again()
 		}
 	}

@@ -42,7 +42,7 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 			live = owned
 		}
 	}
-	owned, checked := ownedBefore(live, w), w.granular
+	owned := ownedBefore(live, w)
 	err = p.write(ctx, k, d, w, live)
 	if apierrors.IsInvalid(err) {
 		var taken *watch.Object
@@ -51,7 +51,7 @@ func (p *pass) update(ctx context.Context, k Kind, d *rules.Desired, w *written,
 		}
 	}
 	if err == nil {
-		err = p.removeDropped(ctx, k, d, w, owned, checked)
+		err = p.removeDropped(ctx, k, d, w, owned)
 	}
 	if err == nil && w.version == version {
 		p.engine.metrics.idle.WithLabelValues(k.GVK.Kind).Inc()

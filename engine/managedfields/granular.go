@@ -53,7 +53,7 @@ func (g *Granular) whole(s Set, under fieldpath.Path) (all []fieldpath.Path) {
 	return all
 }
 
-// Divided returns the fields that an entry has as a whole, and of which a later one has parts.
+// Divided returns the fields that an entry has as a whole and a later entry only in parts.
 func Divided(before, after Entry) []fieldpath.Path {
 	if before == after || before == (Entry{}) || after == (Entry{}) {
 		return nil

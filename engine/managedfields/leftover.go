@@ -15,8 +15,9 @@ import (
 // those that we owned as a whole, and maps that are empty in the rendering and that the API server names: an
 // apply that takes away all keys of a map makes it null, which most schemas of custom kinds reject
 // (structured-merge-diff v6, removingWalker).
-func (r Repair) leftovers(owners []Set, own Set, others []Set) (pointers []string) {
-	root := r.root(owners, own)
+func (r Repair) leftovers(own Set) (pointers []string) {
+	others := r.others()
+	root := r.root(append([]Set{own}, others...), own)
 	fields := slices.Clone(r.Divided)
 	for _, name := range r.Causes {
 		if path, ok := root.emptied(fieldSegments(name)); ok {

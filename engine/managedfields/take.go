@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -17,8 +16,8 @@ import (
 // switches from our field to another one, each of our applies sets both, and the API server rejects it.
 // And if another writer changes the key of an element of a list, such as the port of a Service or the
 // name of a container, each of our applies adds ours beside it. And if a field turns from atomic to
-// granular, nobody owns what our next apply drops from it. If the rendering has an empty map where we
-// own all keys, the apply makes it null.
+// granular, nobody owns what our next apply drops from it. If the rendering empties a map whose keys are
+// all ours, the apply makes the map null.
 type Repair struct {
 	Live    *unstructured.Unstructured
 	Desired map[string]any
@@ -50,27 +49,19 @@ func (a Applier) is(m manager) bool {
 // contain those fields and so removes them. It cannot repeat forever: we already own the fields that were
 // taken over.
 func (r Repair) Patch() ([]byte, error) {
-	entries := slices.Clone(entriesOf(r.Live.Object))
-	sets := make([]Set, len(entries)) // zero if the entry owns no part of the object
-	var owners []Set
-	own, since := -1, ""
-	for i, e := range entries {
-		m := parseManager(e)
-		if m.subresource != r.Manager.Subresource || m.fieldsV1 == nil {
-			continue
-		}
-		sets[i] = m.entry().Set()
-		owners = append(owners, sets[i])
-		if r.Manager.is(m) {
-			own, since = i, m.time
-		}
-	}
+	sets, own := r.sets()
 	if own < 0 {
 		return nil, nil // A forced apply takes ownership of all its fields.
 	}
-	var later []Set
-	for i, e := range entries {
-		if m := parseManager(e); i != own && sets[i].fields != nil && m.time >= since {
+	all := entriesOf(r.Live.Object)
+	since := parseManager(all[own]).time
+	var owners, later []Set
+	for i, e := range all {
+		if sets[i].fields == nil {
+			continue
+		}
+		owners = append(owners, sets[i])
+		if i != own && parseManager(e).time >= since {
 			later = append(later, sets[i])
 		}
 	}
@@ -78,37 +69,80 @@ func (r Repair) Patch() ([]byte, error) {
 	for _, field := range r.Causes {
 		taken = append(taken, r.obstacles(field, owners, sets[own])...)
 	}
-	changed := false
-	for i, e := range entries {
-		if sets[i].fields == nil {
-			continue
-		}
-		after := sets[i].without(taken)
-		if i == own {
-			after = sets[i].with(taken)
-		}
-		if after.Equals(sets[i]) {
-			continue
-		}
-		changed = true
-		entry, err := withFields(e, after)
-		if err != nil {
-			return nil, err
-		}
-		entries[i] = entry
+	entries, err := taking(all, sets, own, taken)
+	if err != nil {
+		return nil, err
 	}
-	patch := []map[string]any{{"op": "test", "path": "/metadata/resourceVersion", "value": r.Live.GetResourceVersion()}}
-	if changed {
-		entries = slices.DeleteFunc(entries, func(e any) bool { return e == nil })
-		patch = append(patch, map[string]any{"op": "replace", "path": "/metadata/managedFields", "value": entries})
-	}
-	for _, pointer := range r.leftovers(owners, sets[own], r.others()) {
-		patch = append(patch, map[string]any{"op": "remove", "path": pointer})
-	}
-	if len(patch) == 1 {
+	return r.patch(entries, r.leftovers(sets[own]))
+}
+
+// RemoveLeftovers is Patch for an object of others, of which we apply some fields: it removes what was
+// ours, and takes nothing from other managers.
+func (r Repair) RemoveLeftovers() ([]byte, error) {
+	sets, own := r.sets()
+	if own < 0 {
 		return nil, nil
 	}
-	return json.Marshal(patch)
+	return r.patch(nil, r.leftovers(sets[own]))
+}
+
+// sets returns the fields of each entry of the manager's subresource, zero for other entries, and the index
+// of the manager's own, or -1.
+func (r Repair) sets() (sets []Set, own int) {
+	own = -1
+	for i, e := range entriesOf(r.Live.Object) {
+		set, m := Set{}, parseManager(e)
+		if m.subresource == r.Manager.Subresource && m.fieldsV1 != nil {
+			set = m.entry().Set()
+			if r.Manager.is(m) {
+				own = i
+			}
+		}
+		sets = append(sets, set)
+	}
+	return sets, own
+}
+
+// taking returns the entries after one of them has taken fields from the others, or nil if none changes.
+func taking(all []any, sets []Set, own int, taken []fieldpath.Path) (entries []any, err error) {
+	changed := false
+	for i, e := range all {
+		if set := sets[i]; set.fields != nil {
+			after := set.without(taken)
+			if i == own {
+				after = set.with(taken)
+			}
+			if !after.Equals(set) {
+				changed = true
+				if e, err = withFields(e, after); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if e != nil {
+			entries = append(entries, e)
+		}
+	}
+	if !changed {
+		return nil, nil
+	}
+	return entries, nil
+}
+
+// patch returns a JSON patch of this state of the object, or nil if it would change nothing. Without
+// entries, managedFields stay.
+func (r Repair) patch(entries []any, removed []string) ([]byte, error) {
+	if len(entries)+len(removed) == 0 {
+		return nil, nil
+	}
+	steps := []map[string]any{{"op": "test", "path": "/metadata/resourceVersion", "value": r.Live.GetResourceVersion()}}
+	if entries != nil {
+		steps = append(steps, map[string]any{"op": "replace", "path": "/metadata/managedFields", "value": entries})
+	}
+	for _, pointer := range removed {
+		steps = append(steps, map[string]any{"op": "remove", "path": pointer})
+	}
+	return json.Marshal(steps)
 }
 
 // others returns the sets of the other managers, of all subresources.

@@ -95,7 +95,7 @@ func serialized(t *testing.T, paths []fieldpath.Path) (all [][]string) {
 	return all
 }
 
-func TestTakeOwnershipMovesFields(t *testing.T) {
+func TestRepairMovesFields(t *testing.T) {
 	object := func() *unstructured.Unstructured {
 		u := &unstructured.Unstructured{Object: decodeJSON(t, switchedObject).(map[string]any)}
 		entries := decodeJSON(t, switchedEntries).([]any)
@@ -132,6 +132,12 @@ func TestTakeOwnershipMovesFields(t *testing.T) {
 		u.Object["metadata"].(map[string]any)["managedFields"] = entries
 		if again, err := (Repair{Live: u, Desired: desired, Manager: Rendering, Causes: []string{"spec.volumes[1].configMap", "spec.strategy.rollingUpdate"}, AcceptedBefore: true}).Patch(); again != nil || err != nil {
 			t.Errorf("patch %s, error %v", again, err)
+		}
+	})
+	t.Run("nothing is taken in an object of others", func(t *testing.T) {
+		patch, err := Repair{Live: object(), Desired: desired, Manager: Rendering, Causes: []string{"spec.volumes[1].configMap", "spec.strategy.rollingUpdate"}, AcceptedBefore: true}.RemoveLeftovers()
+		if patch != nil || err != nil {
+			t.Errorf("patch %s, error %v", patch, err)
 		}
 	})
 	t.Run("without an entry of ours there is nothing to add to", func(t *testing.T) {

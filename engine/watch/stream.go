@@ -27,8 +27,8 @@ import (
 var parameters = schema.GroupVersion{Version: "v1"}
 
 // request returns a request for the objects of a namespaced cache. client-go would repeat it ten
-// times while the API server cannot fill its own cache, and nobody would see why: the informer
-// repeats it, too.
+// times without a log line while the API server cannot fill its own cache. The informer repeats
+// it, too.
 func (l *listing) request(n *namespaced, o metav1.ListOptions) *rest.Request {
 	return l.Client.Get().MaxRetries(1).AbsPath(pathOf(l.cache.kind, n.namespace)...).SpecificallyVersionedParams(&o, metav1.ParameterCodec, parameters)
 }
@@ -97,8 +97,8 @@ func (l *listing) begin(ctx context.Context, n *namespaced, o metav1.ListOptions
 // How long the API server may take to begin its answer to a watch that begins with a list. It begins
 // at once, unless it is overloaded or cannot read the objects itself, for example because a
 // conversion webhook or an aggregated API does not answer: then it says nothing, and its answer to
-// a list says why. After answerPatience nobody waits for the objects any more, and after
-// answerLimit the informer sends a list.
+// a list says why. After answerPatience, a start or a reload no longer waits for the objects, and
+// after answerLimit the informer sends a list.
 const (
 	answerPatience = 3 * time.Second
 	answerLimit    = 15 * time.Second
@@ -133,7 +133,7 @@ func (l *listing) streamList(ctx context.Context, n *namespaced, o metav1.ListOp
 }
 
 // isHidden reports whether the informer repeats a watch that begins with a list after an error,
-// and tells nobody.
+// without reporting the error.
 func isHidden(err error) bool {
 	return apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err)
 }
