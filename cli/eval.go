@@ -173,7 +173,7 @@ func (a *app) evalRules(f *evalFlags, kinds offline.Kinds, self *files.Object) (
 func emptyRule(self *files.Object) (*rules.Loaded, error) {
 	text := fmt.Sprintf("{apiVersion: %s, kind: %s, rules: [{name: eval, for: {apiVersion: %q, kind: %q}}]}",
 		syntax.APIVersion, syntax.Kind, self.GetAPIVersion(), self.GetKind())
-	loaded := rules.Compile([]source.File{{Name: self.File, Data: []byte(text)}})
+	loaded := rules.Compile([]source.File{{Data: []byte(text)}})
 	loaded.Sources = nil
 	if err := loaded.Errors.Err(); err != nil {
 		return nil, exit.Wrong(err)

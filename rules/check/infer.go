@@ -1,7 +1,9 @@
 package check
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/google/cel-go/common/ast"
@@ -126,9 +128,28 @@ func (r *rule) issue(i expr.Issue, checked *ast.AST, where string) {
 			if hint == "" && o.whole && slices.Contains(ofMetadata, i.Field) {
 				hint = "write metadata." + i.Field
 			}
+			hint = r.orNew(hint, o.schema)
 		}
 	}
 	r.errorf(i.Pos, "%s: %sundefined field '%s'", where, i.Within, i.Field).Hint = hint
+}
+
+// orNew adds to a hint what to do if a field is missing because the CRD is older than the rules.
+func (r *rule) orNew(hint string, p *fieldSchema) string {
+	if p == nil || p.own || p.kind == nil || p.kind.File == "" { // Metadata is Kubernetes' own, in any CRD.
+		return hint
+	}
+	add := "add it to " + p.kind.File
+	if rules := r.src.For.Kind.Pos.File; rules != "" && r.kind != nil && p.kind.GVK.GroupKind() == r.kind.GVK.GroupKind() {
+		add = fmt.Sprintf("`reconcel crd -f %s --merge %s -o %[2]s` adds it to the CRD", rules, p.kind.File)
+	}
+	switch {
+	case hint == "":
+		return add
+	case strings.HasSuffix(hint, "?"):
+		return hint + " If it is new, " + add
+	}
+	return hint // It says where the field is.
 }
 
 // ofMetadata are fields that people look for one level too high.

@@ -66,6 +66,7 @@ type fieldSchema struct {
 	name string
 	open bool
 	set  *schema.Set
+	kind *schema.Kind // whose CRD it is in, or nil
 }
 
 // at resolves a schema. One without a name has the owner of its parent.
@@ -74,7 +75,7 @@ func (u *universe) at(s *spec.Schema, parent *fieldSchema) *fieldSchema {
 	if p.name != "" {
 		p.own = schema.Own(p.name)
 	} else if parent != nil {
-		p.own = parent.own
+		p.own, p.kind = parent.own, parent.kind
 	}
 	if p.Schema == nil {
 		p.Schema = &spec.Schema{}
@@ -92,7 +93,7 @@ func (u *universe) root(k *schema.Kind) *fieldSchema {
 		return nil
 	}
 	p := u.at(s, nil)
-	p.name, p.own = k.Definition, !k.Custom
+	p.name, p.own, p.kind = k.Definition, !k.Custom, k
 	return p
 }
 

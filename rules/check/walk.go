@@ -163,6 +163,7 @@ func (w walker) unknownField(pos source.Pos, key string, p *fieldSchema, where s
 	if _, known := p.Properties[first]; known && source.Nested(key) != "" {
 		e.Hint = "write " + source.Nested(key)
 	}
+	e.Hint = w.orNew(e.Hint, p)
 }
 
 func (w walker) fields(n *source.Node, p *fieldSchema, where string) {

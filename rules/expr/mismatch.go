@@ -44,7 +44,7 @@ func (c *mismatchedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	return explainMismatch(v, c.ID(), c.of, values)
 }
 
-// withWholes makes the call again with integers in place of whole doubles. It returns nil if there are none, or if the
+// withWholes makes the call again with integers in place of whole doubles. It returns nil if no value is one, or if the
 // call does not take them either.
 func (c *mismatchedCall) withWholes(frame *interpreter.ExecutionFrame, values []ref.Val) ref.Val {
 	values = withWholes(c.of.FunctionName(), values)

@@ -9,7 +9,7 @@ import (
 )
 
 // JSON does not tell 4 from 4.0: the API server stores both as 4. Only the schema says that a field holds
-// decimal numbers, of which some happen to be whole.
+// decimal numbers, even where a value is whole.
 
 // Numbers are the fields of the type number in a value. nil has none.
 type Numbers struct {

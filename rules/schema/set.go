@@ -24,6 +24,7 @@ type Kind struct {
 	Scale      bool   // it has a scale subresource
 	Custom     bool   // a CRD defines it
 	Definition string // the name of its schema
+	File       string // that has its CRD; "" if it comes from elsewhere
 }
 
 // Sources are what a Set has besides the embedded schemas. CRDs override documents, and
@@ -34,6 +35,8 @@ type Sources struct {
 	OpenAPI [][]byte
 	// CRDs are decoded CustomResourceDefinitions of apiextensions.k8s.io/v1.
 	CRDs []map[string]any
+	// Files are the files of the CRDs, if they come from files.
+	Files map[runtimeschema.GroupKind]string
 }
 
 // A Set is a set of kinds and their schemas. It never changes, and any number of
@@ -93,7 +96,13 @@ func New(from Sources) (*Set, error) {
 		set.layers = append(set.layers, layer)
 	}
 	slices.Reverse(set.layers)
-	return set.With(from.CRDs)
+	set, err := set.With(from.CRDs)
+	if err == nil && len(from.Files) > 0 {
+		for gvk, k := range set.layers[0].kinds {
+			k.File = from.Files[gvk.GroupKind()]
+		}
+	}
+	return set, err
 }
 
 // With returns the kinds of a set and those of decoded CustomResourceDefinitions, which

@@ -37,7 +37,7 @@ func (d *document) edit(e textEdit) workspaceEdit {
 
 // Hints that say exactly what to write.
 var (
-	meantName  = regexp.MustCompile(`^did you mean '([^']+)'\?$`)
+	meantName  = regexp.MustCompile(`^did you mean '([^']+)'\?(?: If it is new, .*)?$`)
 	meantPath  = regexp.MustCompile(`^write (metadata\.\w+)$`)
 	meantValue = regexp.MustCompile(`^write ("[^"]*"|'[^']*'|\$\{[^.}][^}]*\})$`)
 )

@@ -46,7 +46,11 @@ func ReadKinds(from files.Reader, paths []string) (Kinds, error) {
 		}
 		sources = append(sources, o.Source())
 	}
-	set, err := schema.New(schema.Sources{CRDs: definitions})
+	defined := map[runtimeschema.GroupKind]string{}
+	for gk, o := range all.from {
+		defined[gk] = o.File
+	}
+	set, err := schema.New(schema.Sources{CRDs: definitions, Files: defined})
 	if err != nil {
 		return all, exit.Wrong(err)
 	}
