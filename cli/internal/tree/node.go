@@ -24,7 +24,7 @@ const (
 	failed      State = "failed"   // it cannot be rendered, or its name is taken
 	kept        State = "kept"     // no rule renders it, and it stays
 	excluded    State = "excluded" // together with a child that it reads
-	unread      State = "unread"   // the kind may not be listed
+	unread      State = "unread"   // the kind cannot be listed
 	deleted     State = "deleted"  // since the last time
 )
 
