@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,6 +17,16 @@ import (
 // errStale means that the cache is behind. It is not a failure: the event that
 // updates the cache is on its way.
 var errStale = errors.New("the cache is behind the cluster")
+
+// retryStale returns when to reconcile again because the cache is behind.
+func (p *pass) retryStale() time.Duration {
+	p.stale = true
+	now := p.engine.clock.Now()
+	if p.memory.staleSince.IsZero() {
+		p.memory.staleSince = now
+	}
+	return min(max(now.Sub(p.memory.staleSince), staleRetry), longestStaleRetry)
+}
 
 // confirm reads the primary live, once per reconciliation, and checks that the
 // reconciliation rendered its current state.

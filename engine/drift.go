@@ -72,8 +72,8 @@ var unread = &managedfields.Granular{}
 // always owned in this way, so that it counts only if the schema has changed, or while the rendering is not
 // known (nil).
 func (c *checkedSchema) predates(g *managedfields.Granular, owned managedfields.Entry, rendering func() map[string]any) bool {
-	if g == c.granular {
-		return false
+	if g == nil || g == c.granular {
+		return false // Not known yet: this is asked again once it is.
 	}
 	whole := g.Whole(owned)
 	if c.granular == nil && rendering != nil && len(whole) > 0 {

@@ -48,6 +48,7 @@ type memory struct {
 	unreported   time.Time         // the same of the annotation that reports the status
 	settle       time.Duration     // how long the status is delayed since then
 	reapplyAt    time.Time         // when all children are applied again, changed or not
+	staleSince   time.Time         // when the cache was first behind; zero: it is not
 	gateAt       time.Time         // when the next gate of its rules opens; zero: never
 	shares       []share           // of the meters of its rules, in the same order
 	reported     map[string]string // last message by reason, of Events that report no trouble

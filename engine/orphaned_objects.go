@@ -96,7 +96,7 @@ func (p *pass) pruneOrphaned(ctx context.Context) (total outcome) {
 		why, err := p.pruneOrphanedObject(ctx, &l, mayNeed)
 		switch {
 		case errors.Is(err, errStale) && !p.confirmed:
-			total = total.after(staleRetry) // The primary changed since this reconciliation read it.
+			total = total.after(p.retryStale()) // The primary changed since this reconciliation read it.
 			continue
 		case errors.Is(err, errStale): // The next cleanup finds it again, unless another rule has it by then.
 		case err != nil:

@@ -164,7 +164,7 @@ func (p *pass) outcomeOf(err error) outcome {
 	switch {
 	case errors.Is(err, errStale):
 		p.engine.metrics.countError("Stale")
-		return became(progressing, reasonProgressing).after(staleRetry)
+		return became(progressing, reasonProgressing).after(p.retryStale())
 	case errors.As(err, &conflict):
 		p.engine.metrics.countError(reasonResourceExists)
 		return became(stalled, reasonResourceExists).after(conflictRetry)

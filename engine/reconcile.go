@@ -115,6 +115,7 @@ type pass struct {
 
 	wanted    map[objectKey]bool      // the rendered objects, if there are many; see wants
 	unread    map[*rules.Lookup]error // why the objects of a lookup are unknown
+	stale     bool                    // the cache is behind
 	confirmed bool                    // a live read has shown that the cached primary is up to date
 	gone      bool                    // the primary no longer exists
 }
@@ -130,6 +131,11 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	if p.memory.pause != running {
 		p.resume()
 	}
+	defer func() {
+		if !p.stale {
+			p.memory.staleSince = time.Time{}
+		}
+	}()
 	total := p.rules(ctx).after(p.retryTimedOut())
 	total = worse(total, p.pruneOrphaned(ctx))
 	p.forget()

@@ -15,7 +15,12 @@ const (
 	terminatingWait = 5 * time.Second
 )
 
-const staleRetry = 200 * time.Millisecond
+// While the cache is behind, a primary is reconciled again after as long as it has been behind,
+// but at least staleRetry and at most longestStaleRetry later. Normally an event comes before.
+const (
+	staleRetry        = 200 * time.Millisecond
+	longestStaleRetry = 5 * time.Second
+)
 
 // unshownRetry is when to look again for an object that the cache does not show after
 // its creation. If another writer deletes it while the watch lists again, no event says

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"reconcel/engine/watch"
 )
@@ -46,9 +47,35 @@ func TestStaleRepairsDoNotCount(t *testing.T) {
 	for i := range 2 * freeRepairs {
 		attempts = 0
 		result, err := e.reconcile(t.Context(), req)
-		if err != nil || attempts != 2 || result.RequeueAfter != staleRetry {
+		if err != nil || attempts != 2 || result.RequeueAfter < staleRetry || result.RequeueAfter > longestStaleRetry {
 			t.Fatalf("attempt %d: %d requests, result %v, error %v", i, attempts, result, err)
 		}
+	}
+}
+
+// TestRetryStale expects that a cache that stays behind is asked less and less often, and that a cache that
+// was up to date meanwhile is asked soon.
+func TestRetryStale(t *testing.T) {
+	now := clocktesting.NewFakePassiveClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
+	p := &pass{engine: &Engine{clock: now}, memory: &memory{}}
+	for i, want := range []time.Duration{0, 0, 1, 2, 4, 8, 16, 25, 25} {
+		want = max(want*staleRetry, staleRetry)
+		got := p.retryStale()
+		if got != want {
+			t.Fatalf("retry %d is after %s, not %s", i, got, want)
+		}
+		now.SetTime(now.Now().Add(got))
+		if i == 0 {
+			now.SetTime(now.Now().Add(-got)) // An event came at once.
+		}
+	}
+	e, req := converged(t)
+	e.memories.get(req).staleSince = e.clock.Now().Add(-time.Minute)
+	if _, err := e.reconcile(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	if since := e.memories.get(req).staleSince; !since.IsZero() {
+		t.Errorf("the cache is up to date, but counts as behind since %s", since)
 	}
 }
 

@@ -14,8 +14,6 @@ import (
 // again.
 type plan struct {
 	Workload string `json:"workload"`
-	// Known names a fault of the controller that is the reason why this plan fails.
-	Known string `json:"known,omitempty"`
 	// Separate gives the plan a process of its own, which some faults need anyway.
 	Separate bool `json:"separate,omitempty"`
 
