@@ -104,7 +104,7 @@ status is.`,
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(explainFlag)
 	root.AddCommand(a.runCommand(), a.renderCommand(), a.initCommand(), a.validateCommand(), a.testCommand(), a.fmtCommand(), a.importCommand(), a.diffCommand(), a.planCommand(), a.approveCommand(), a.rolloutCommand(), a.statusCommand(), a.treeCommand(), a.whyCommand(), a.graphCommand(),
-		a.rbacCommand(), a.manifestsCommand(), a.schemaCommand(), a.crdCommand(), a.docsCommand(), a.explainCommand(), a.evalCommand(), a.lspCommand(), a.uninstallCommand(), a.recordCommand(), a.replayCommand(), a.versionCommand())
+		a.rbacCommand(), a.manifestsCommand(), a.schemaCommand(), a.crdCommand(), a.docsCommand(), a.explainCommand(), a.evalCommand(), a.lspCommand(), a.uninstallCommand(), a.versionCommand())
 	nameAs(a.program, root)
 	a.addCompletions(root)
 	return root

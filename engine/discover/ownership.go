@@ -14,7 +14,7 @@ import (
 type Ownership struct {
 	Conditions ConditionList
 	// Granular is what an object has besides its metadata; nil if that is not known.
-	Granular *managedfields.Granular `json:",omitempty"`
+	Granular *managedfields.Granular
 }
 
 // OwnershipOf returns the ownership of a kind by its schema.

@@ -9,8 +9,8 @@ import (
 // A Granular is a map or a list in which the API server records an owner for each key or element, by
 // the schema of its kind. Everything else is nil.
 type Granular struct {
-	Fields map[string]*Granular `json:",omitempty"` // the granular fields of an object, by name
-	Each   *Granular            `json:",omitempty"` // the values of a map, or the elements of a list
+	Fields map[string]*Granular // the granular fields of an object, by name
+	Each   *Granular            // the values of a map, or the elements of a list
 }
 
 func (g *Granular) at(e fieldpath.PathElement) *Granular {

@@ -14,11 +14,11 @@ import (
 // Numbers are the fields of the type number in a value. nil has none.
 type Numbers struct {
 	// Is says that the value itself is a number.
-	Is bool `json:"is,omitempty"`
+	Is bool
 	// Fields are those of a map that have numbers.
-	Fields map[string]*Numbers `json:"fields,omitempty"`
+	Fields map[string]*Numbers
 	// Each is about every other entry of a map, and every element of a list.
-	Each *Numbers `json:"each,omitempty"`
+	Each *Numbers
 }
 
 // NumberFields are the number fields of kinds. Kinds without any are not in it.

@@ -80,9 +80,6 @@ func (w *World) show() error {
 	for _, c := range w.cluster.Changes(w.shown) {
 		w.shown++
 		for _, controller := range w.all() {
-			if w.records(controller) {
-				w.options.Record.Event(c.Old, c.New, c.Version)
-			}
 			if err := controller.stepper.Observe(c.Old, c.New, c.Version); err != nil {
 				return err
 			}
@@ -116,9 +113,6 @@ func (w *World) all() []controller {
 // that were approved, or the next part of a rollout.
 func (w *World) cleanUp(ctx context.Context) (moved bool, err error) {
 	for _, c := range w.all() {
-		if w.records(c) {
-			w.options.Record.CleanUp()
-		}
 		before := len(w.cluster.Writes())
 		program, err := c.stepper.CleanUp(ctx)
 		if err == nil && program != nil {

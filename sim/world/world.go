@@ -16,9 +16,7 @@ import (
 
 	"reconcel/engine"
 	"reconcel/rules"
-	"reconcel/rules/source"
 	"reconcel/sim"
-	"reconcel/sim/recording"
 )
 
 // Options configure a World. Program and Kinds are required.
@@ -34,10 +32,6 @@ type Options struct {
 	MaxDeletions *intstr.IntOrString
 	// Coverage records which expressions ran. It may be nil.
 	Coverage *rules.Coverage
-	// Record records what the controller does. Files are its rules, as a replay reads them. It may
-	// be nil.
-	Record *recording.Writer
-	Files  []source.File
 	// Turn chooses which of n controllers works next. The last one writes, the others are its
 	// shadows. Default: the first.
 	Turn func(n int) int
@@ -108,9 +102,6 @@ func (w *World) newController(coverage *rules.Coverage, shadow *engine.Shadow) c
 		Clock: w.clock, Queue: q, Random: evenly, InFlight: 1, Coverage: coverage,
 	}
 	options := engine.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller, Namespaces: w.options.Namespaces, Events: w.options.Events, MaxDeletions: w.options.MaxDeletions, Shadow: shadow}
-	if w.options.Record != nil && shadow == nil {
-		return controller{q, w.options.Record.Start(dependencies, options)}
-	}
 	return controller{q, engine.NewStepper(dependencies, options)}
 }
 
@@ -140,27 +131,11 @@ func (w *World) ReloadShadows(ctx context.Context, program *rules.Program) error
 // follow activates rules.
 func (w *World) follow(ctx context.Context, c controller, program *rules.Program) error {
 	now := engine.Snapshot{Objects: w.cluster.All(), Version: w.cluster.Version(), Numbers: w.options.Kinds.Set().NumberFields(program.UsedKinds())}
-	if w.records(c) {
-		w.options.Record.Follow(w.options.Files, now)
-	}
 	if err := c.stepper.Follow(ctx, program, now); err != nil {
 		return fmt.Errorf("the controller does not start: %w", err)
 	}
 	c.queue.sort() // A cache lists its objects in no order.
 	return nil
-}
-
-// records reports whether a controller is recorded.
-func (w *World) records(c controller) bool { return w.options.Record != nil && c == w.controller }
-
-// ReloadFiles is Reload for a World that is recorded.
-func (w *World) ReloadFiles(ctx context.Context, files []source.File) error {
-	program, err := rules.Load(files)
-	if err != nil {
-		return err
-	}
-	w.options.Files = files
-	return w.Reload(ctx, program)
 }
 
 // Reload replaces the rules while the controller runs, and settles.
