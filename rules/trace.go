@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/interpreter"
 
 	"reconcel/rules/expr"
 )
@@ -33,7 +32,6 @@ type evaluation struct {
 	err   *expr.Error
 	reads []read
 	known map[string]bool
-	vars  map[string]followedVariable
 }
 
 // A read is a part of a variable that an expression has read.
@@ -77,7 +75,7 @@ func (t *Trace) begin(of evaluated) (outer *evaluation) {
 }
 
 func newEvaluation(p *expr.Program) *evaluation {
-	return &evaluation{prog: p, known: map[string]bool{}, vars: map[string]followedVariable{}}
+	return &evaluation{prog: p, known: map[string]bool{}}
 }
 
 // end ends it with its result.
@@ -97,34 +95,8 @@ func (t *Trace) Read(of any, path []any, use expr.Use, value any) {
 	t.now.reads = append(t.now.reads, read{v, path, use, value})
 }
 
-// A followedVariable is a variable as an expression sees it.
-type followedVariable struct {
-	of    *variableRead // nil: it is not followed
-	value any
-	path  []any // to an element of a list of forEach
-}
-
 // follow returns the value of a variable in a form that records what is read of it.
 func (t *Trace) follow(r *run, name string, value any) any {
-	v := t.variable(r, name, value)
-	if t.now != nil {
-		t.now.vars[name] = v
-	}
-	return t.value(v)
-}
-
-func (t *Trace) value(v followedVariable) any {
-	switch {
-	case v.of == nil:
-		return v.value
-	case v.of.clock:
-		t.Read(v.of, nil, expr.UsedValue, nil)
-		return v.value
-	}
-	return expr.Follow(v.value, v.of, t, v.path...)
-}
-
-func (t *Trace) variable(r *run, name string, value any) followedVariable {
 	v := &variableRead{name: name, value: value}
 	e, isElement := value.(tracedElement)
 	declared, ofRule := r.rule.vars[name]
@@ -134,40 +106,38 @@ func (t *Trace) variable(r *run, name string, value any) followedVariable {
 		v.self = true
 	case name == expr.ClockVariable:
 		v.clock = true
+		t.Read(v, nil, expr.UsedValue, nil)
+		return value
 	case ofRule && declared.kind == definitionVariable:
-		return followedVariable{value: value} // It is a constant.
+		return value // It is a constant.
 	case ofRule:
 		v.of = declared
 	case isCall:
 		v.of, v.call = call.of, call
 	case isElement:
 		v.local, v.element = true, e.of
-		return followedVariable{v, e.value, []any{e.at}}
+		return expr.Follow(e.value, v, t, e.at)
 	case name == child && r.child != nil:
 		v.object = r.current
 	default: // The index of forEach.
-		return followedVariable{value: value}
+		return value
 	}
-	return followedVariable{of: v, value: value}
+	return expr.Follow(value, v, t)
 }
 
 // A tracedElement is an element of a list of forEach.
 type tracedElement struct {
 	of    *evaluation // of the list
-	at    any         // the step to it
+	at    int         // its index
 	value any
 }
 
-// element returns an element of a list of forEach with the list. Its position matters only
-// if the rule reads the index: objects have names. t may be nil.
+// element returns an element of a list of forEach with the list. t may be nil.
 func (t *Trace) element(of iterator, i int, value ref.Val) any {
-	switch {
-	case t == nil:
+	if t == nil {
 		return value
-	case of.indexed:
-		return tracedElement{t.last[of.in], i, value}
 	}
-	return tracedElement{t.last[of.in], expr.Member(i), value}
+	return tracedElement{t.last[of.in], i, value}
 }
 
 // plainElement returns an element as expressions see it.
@@ -181,16 +151,10 @@ func plainElement(v any) any {
 // part returns what of the result of an evaluation is at a path, and what the evaluation has
 // read that this part can depend on.
 func (t *Trace) part(e *evaluation, path []any, use expr.Use) (value any, reads []read) {
-	outer, again := t.now, newEvaluation(e.prog)
-	t.now = again
-	if e.value != nil && !types.IsUnknown(e.value) && e.prog.Narrow(replay{t, e}, path, use) {
-		t.now = nil // The value is followed itself: it would record more.
-	} else {
-		again = newEvaluation(e.prog)
-		t.now = again
-		for _, r := range e.reads {
-			t.Read(r.of, r.path, r.use, r.value)
-		}
+	outer, all := t.now, newEvaluation(e.prog)
+	t.now = all
+	for _, r := range e.reads {
+		t.Read(r.of, r.path, r.use, r.value)
 	}
 	if v, ok := expr.At(e.value, path); e.value != nil && ok && !types.IsUnknownOrError(v) {
 		switch use {
@@ -203,7 +167,7 @@ func (t *Trace) part(e *evaluation, path []any, use expr.Use) (value any, reads 
 		}
 	}
 	depends := e.prog.DependenceOf(path, use)
-	for _, r := range again.reads {
+	for _, r := range all.reads {
 		within := r.path
 		if r.of.local {
 			within = within[1:] // The path begins with the index of the element.
@@ -214,29 +178,6 @@ func (t *Trace) part(e *evaluation, path []any, use expr.Use) (value any, reads 
 	}
 	t.now = outer
 	return value, reads
-}
-
-// A replay is an evaluation that runs again, in part.
-type replay struct {
-	*Trace
-	of *evaluation
-}
-
-// ResolveName returns a variable that the evaluation has read.
-func (r replay) ResolveName(name string) (any, bool) {
-	v, known := r.of.vars[name]
-	return r.value(v), known
-}
-
-// Parent returns nil.
-func (r replay) Parent() interpreter.Activation { return nil }
-
-// Silently implements expr.Recorder.
-func (r replay) Silently(do func()) {
-	outer := r.now
-	r.now = nil
-	do()
-	r.now = outer
 }
 
 // static returns the variable that expressions name: in a call of a function of ids it is

@@ -256,5 +256,5 @@ func (c *Checked) plan(a *analyzer, m *meter) (*Program, *Error) {
 	}
 	// The types and references of its nodes were for the plan.
 	untyped := ast.NewAST(c.ast.Expr(), c.ast.SourceInfo())
-	return &Program{src: c.src, ast: untyped, prog: prog, shape: a.result, shapes: a.shapes, reads: c.reads, uses: c.uses, inlined: c.inlined, loops: len(a.ranges) > 0, budget: c.scope.budget()}, nil
+	return &Program{src: c.src, ast: untyped, prog: prog, shape: a.result, reads: c.reads, uses: c.uses, inlined: c.inlined, loops: len(a.ranges) > 0, budget: c.scope.budget()}, nil
 }

@@ -63,9 +63,6 @@ func (f followed) wrap(v ref.Val) ref.Val {
 	case *followedMap:
 		f.read(UsedPresence, nil)
 		return &followedMap{v.Mapper, f}
-	case *carriedMap:
-		f.read(UsedPresence, nil)
-		return &followedMap{v.Mapper, f}
 	case *followedList:
 		f.read(UsedPresence, nil)
 		return &followedList{v.Lister, f}
@@ -238,11 +235,21 @@ func (a operands) unfollowed() operands {
 			a[i] = v.Mapper
 		case *followedList:
 			a[i] = v.Lister
-		case *carriedMap:
-			a[i] = v.Mapper
 		}
 	}
 	return a
+}
+
+// wholeOf returns a value to compare. A comparison of maps reads them in no order, until it
+// finds a difference: all of them counts as read.
+func wholeOf(v ref.Val) ref.Val {
+	switch v := v.(type) {
+	case *followedMap:
+		return v.whole()
+	case *followedList:
+		return v.whole()
+	}
+	return v
 }
 
 // At returns the part of a value at a path, or false.
@@ -256,7 +263,7 @@ func At(v ref.Val, path []any) (ref.Val, bool) {
 		case traits.Mapper:
 			v, ok = of.Find(types.DefaultTypeAdapter.NativeToValue(step))
 		case traits.Lister:
-			i, _, isIndex := indexOf([]any{step})
+			i, isIndex := step.(int)
 			if !isIndex {
 				return nil, false
 			}

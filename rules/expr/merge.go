@@ -25,11 +25,11 @@ func mergeMaps(a, b ref.Val, d depth) ref.Val {
 	out := map[ref.Val]ref.Val{}
 	for it := left.Iterator(); it.HasNext() == types.True; {
 		key := it.Next()
-		out[key] = entryOf(left, key)
+		out[key] = left.Get(key)
 	}
 	for it := right.Iterator(); it.HasNext() == types.True; {
 		key := it.Next()
-		value := entryOf(right, key)
+		value := right.Get(key)
 		if d == deep {
 			value = mergeDown(out[key], value)
 			if types.IsError(value) {
@@ -38,7 +38,7 @@ func mergeMaps(a, b ref.Val, d depth) ref.Val {
 		}
 		out[key] = value
 	}
-	return newMap(out)
+	return types.NewRefValMap(types.DefaultTypeAdapter, out)
 }
 
 func mergeDown(old, value ref.Val) ref.Val {

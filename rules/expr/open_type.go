@@ -157,3 +157,11 @@ func (o *opener) check(text common.Source, expression *ast.AST) (*ast.AST, *comm
 	}
 	return ast.NewCheckedAST(ast.NewAST(expression.Expr(), expression.SourceInfo()), checked.TypeMap(), references), found
 }
+
+// arguments returns those of a call, its target first.
+func arguments(c ast.CallExpr) []ast.Expr {
+	if c.IsMemberFunction() {
+		return append([]ast.Expr{c.Target()}, c.Args()...)
+	}
+	return c.Args()
+}

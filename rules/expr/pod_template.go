@@ -77,11 +77,11 @@ func mergeObjects(base, patch traits.Mapper, path string) ref.Val {
 	out := map[ref.Val]ref.Val{}
 	for it := base.Iterator(); it.HasNext() == types.True; {
 		key := it.Next()
-		out[key] = entryOf(base, key)
+		out[key] = base.Get(key)
 	}
 	for it := patch.Iterator(); it.HasNext() == types.True; {
 		key := it.Next()
-		value := entryOf(patch, key)
+		value := patch.Get(key)
 		if old := out[key]; old != nil && !podTemplateUnits[textOf(key)] {
 			value = mergeFields(old, value, placeBelow(path, textOf(key)))
 		}
@@ -90,7 +90,7 @@ func mergeObjects(base, patch traits.Mapper, path string) ref.Val {
 		}
 		out[key] = value
 	}
-	return newMap(out)
+	return types.NewRefValMap(types.DefaultTypeAdapter, out)
 }
 
 // elements are the elements of a list with their identities.

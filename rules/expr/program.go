@@ -22,11 +22,9 @@ type Program struct {
 	ast   *ast.AST
 	prog  cel.Program
 	shape *Shape
-	// shapes are those of its variables, for Narrow.
-	shapes map[string]*Shape
-	reads  []string
-	loops  bool
-	uses   []*Definition
+	reads []string
+	loops bool
+	uses  []*Definition
 	// inlined are the functions of define that it calls, or nil.
 	inlined *Inlined
 

@@ -15,20 +15,12 @@ type named struct {
 	roles    []rules.Role
 }
 
-// deciding are the roles that decide whether an object exists.
-var deciding = []rules.Role{rules.RoleSelection, rules.RoleWhen, rules.RoleExcluded, rules.RoleName, rules.RoleNamespace, rules.RoleReplicas, rules.RoleLookup}
-
-func (n *named) add(all []rules.Origin) { n.addWithout(all, nil) }
-
-func (n *named) addWithout(all []rules.Origin, without []rules.Role) {
+func (n *named) add(all []rules.Origin) {
 	for _, o := range all {
-		if slices.Contains(without, o.Role) {
-			continue
-		}
 		n.roles = append(n.roles, o.Role)
 		for _, r := range o.Reads {
 			n.readings = append(n.readings, r)
-			n.addWithout(r.From, without)
+			n.add(r.From)
 		}
 	}
 }
@@ -37,7 +29,6 @@ func (n *named) addWithout(all []rules.Origin, without []rules.Role) {
 type input struct {
 	of     rules.Identity
 	path   []any
-	value  any   // of a scalar that is there, or nil
 	others []any // values to change it to
 }
 
@@ -80,7 +71,7 @@ func (e *example) inputs() (all []input) {
 					return
 				}
 				if others := alternatives(value); others != nil {
-					all = append(all, input{id, path, value, append(others, absent)})
+					all = append(all, input{id, path, append(others, absent)})
 				}
 				for n := 2; n < len(path); n++ { // The maps that it is in.
 					if _, isMap := valueAt(o.Object, path[:n]).(map[string]any); isMap && key != "metadata" {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -145,9 +146,25 @@ func (p *printer) origin(o *rules.Origin, level int) {
 		what += "  " + strings.Join(strings.Fields(o.Text), " ")
 	}
 	p.indented(level, what+"  ("+o.Pos.String()+")")
-	for i := range o.Reads {
-		p.reading(&o.Reads[i], level+1)
+	reads := slices.DeleteFunc(slices.Clone(o.Reads), func(r rules.Reading) bool { return isImplied(r, o.Reads) })
+	more := max(0, len(reads)-mostReads)
+	for i := range reads[:len(reads)-more] {
+		p.reading(&reads[i], level+1)
 	}
+	if more > 0 {
+		p.indented(level+1, fmt.Sprintf("… and %d more: -o json shows them", more))
+	}
+}
+
+// mostReads is how many of the values that an expression has read are shown. A merge of two templates
+// reads all that is in both.
+const mostReads = 12
+
+// isImplied reports whether a number of elements needs no line of its own: an element that was read is shown.
+func isImplied(r rules.Reading, all []rules.Reading) bool {
+	return r.Use == expr.UsedExtent && slices.ContainsFunc(all, func(other rules.Reading) bool {
+		return len(other.Path) > len(r.Path) && strings.HasPrefix(other.Path, r.Path) && strings.ContainsAny(other.Path[len(r.Path):len(r.Path)+1], ".[")
+	})
 }
 
 func (p *printer) reading(r *rules.Reading, level int) {

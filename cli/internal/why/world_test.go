@@ -155,29 +155,15 @@ func idOf(o *files.Object) rules.Identity {
 type field struct {
 	path  []any
 	value any
-	list  []any          // the path of the list that it is in, or nil
-	size  int            // of the list
 	of    string         // the primary
 	rule  string         // of a field of the primary
 	child string         // or of a child
 	id    rules.Identity // of the object
-	// from is what the explanation names for the value, and why for the existence. direct is
-	// from without what decides whether the objects exist that it reads.
-	from, direct, why named
-	by                expression
+	// from is what the explanation names for the value, and why for the existence.
+	from, why named
 }
 
 func (f *field) String() string { return f.id.String() + expr.Path("", f.path) }
-
-func isIndex(step any) bool {
-	_, is := step.(int)
-	return is
-}
-
-func sizeOf(list any) int {
-	all, _ := list.([]any)
-	return len(all)
-}
 
 // leaves visits the scalars of an object, and its empty maps and lists.
 func leaves(value any, path []any, visit func(path []any, value any)) {
@@ -205,18 +191,11 @@ func (e *example) fields(s *Subject) (all []*field) {
 		leaves(object, nil, func(path []any, v any) {
 			one := f
 			one.path, one.value = path, v
-			if i := slices.IndexFunc(path, isIndex); i >= 0 {
-				one.list, one.size = path[:i], sizeOf(valueAt(object, path[:i]))
-			}
 			origins := value(path)
 			if origins == nil {
 				e.Errorf("%s is not explained", &one)
 			}
-			if len(origins) > 0 {
-				one.by = expression{f.id, origins[0].Pos}
-			}
 			one.from.add(origins)
-			one.direct.addWithout(origins, deciding)
 			one.why.add(existence)
 			all = append(all, &one)
 		})
