@@ -23,7 +23,7 @@ NO_RACE = @$(if $(RACE),:,echo 'no C compiler found: the tests run without the r
 
 # Tests that the race detector skips: they measure time, or take minutes with it and have a
 # single goroutine.
-WITHOUT_RACE := TestFortyFilesAreQuick|TestHundredCasesAreQuick|TestAnswersAtOnce|TestImportOfKroExamples|TestAttacks|TestLargeAttacks|TestAttacksByDefinitions|TestDefinitionsGiveWhatTheirTextGives|TestProjectionOfGrownRulesIsInvisible|TestLargeCollection|TestInitOfApplications|TestPlaygroundAnswersAsCommands
+WITHOUT_RACE := TestFortyFilesAreQuick|TestHundredCasesAreQuick|TestAnswersAtOnce|TestAttacks|TestLargeAttacks|TestAttacksByDefinitions|TestDefinitionsGiveWhatTheirTextGives|TestProjectionOfGrownRulesIsInvisible|TestLargeCollection|TestInitOfApplications|TestPlaygroundAnswersAsCommands
 
 # Packages whose tests play whole clusters in a single goroutine, which takes minutes with the
 # race detector. sim/world plays the same with it.
@@ -92,9 +92,9 @@ demo: build devcluster ## Run the demo: Kubernetes on loopback, the controller a
 build: ## Build bin/reconcel
 	CGO_ENABLED=0 go build -trimpath -o $(RECONCEL) .
 
-.PHONY: build-chart
-build-chart: ## Build bin/reconcel-chart, which reconcel init --chart starts
-	cd chart && CGO_ENABLED=0 go build -trimpath -o ../bin/reconcel-chart .
+.PHONY: build-convert
+build-convert: ## Build bin/reconcel-convert, which reconcel import and reconcel init --chart start
+	cd convert && CGO_ENABLED=0 go build -trimpath -o ../bin/reconcel-convert .
 
 # docker if its daemon responds, or else buildah. Neither downloads anything.
 IMAGE ?= reconcel:dev
@@ -142,7 +142,7 @@ unit: ## Run the tests that need no cluster
 	go test -p 1 -timeout 5m -run '^($(WITHOUT_RACE))$$' ./cli ./cli/internal/lsp ./rules
 	cd devcluster && go test $(RACE) -timeout 10m .
 	cd bench && go test $(RACE) -timeout 10m ./...
-	cd chart && go test -timeout 10m .
+	cd convert && go test -timeout 10m ./...
 	cd release && go test -timeout 5m ./...
 	cd ecosystem && go test -timeout 5m ./... # without the race detector: it has no goroutines, and much to compile
 
@@ -253,7 +253,7 @@ lint: $(GOLANGCI_LINT) ## Run the linters
 	$(GOLANGCI_LINT) run ./...
 	cd devcluster && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml .
 	cd bench && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
-	cd chart && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml .
+	cd convert && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
 	cd release && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
 	cd ecosystem && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
 
@@ -271,13 +271,13 @@ fmt: ## Format the Go files
 format-check: ## Check that the Go files are formatted
 	@unformatted=$$(gofmt -l $(GO_DIRS)); if [[ -n $$unformatted ]]; then echo "not formatted, run make fmt:" >&2; echo "$$unformatted" >&2; exit 1; fi
 
-GO_DIRS = $(wildcard main.go bench chart ecosystem release cli deploy engine examples rules sim internal devcluster playground/serve playground/wasm)
+GO_DIRS = $(wildcard main.go bench convert ecosystem release cli deploy engine examples rules sim internal devcluster playground/serve playground/wasm)
 
 .PHONY: tidy-check
 tidy-check: ## Check that go.mod and go.sum are tidy
 	go mod tidy -diff
 	cd bench && go mod tidy -diff
-	cd chart && go mod tidy -diff
+	cd convert && go mod tidy -diff
 	cd devcluster && go mod tidy -diff
 	cd ecosystem && go mod tidy -diff
 	cd release && go mod tidy -diff

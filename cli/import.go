@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,11 +14,11 @@ import (
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/findings"
-	"reconcel/cli/internal/foreign"
-	"reconcel/cli/internal/foreign/crossplane"
-	"reconcel/cli/internal/foreign/kro"
+	"reconcel/cli/internal/format"
 	"reconcel/cli/internal/output"
+	"reconcel/internal/conversion"
 	"reconcel/rules/source"
+	"reconcel/rules/syntax"
 )
 
 // importFlags are the flags of import.
@@ -29,7 +30,7 @@ type importFlags struct {
 
 // A project is what import can read.
 type project struct {
-	convert func([]source.File) (*foreign.Result, error)
+	command string // of reconcel-convert
 	kind    string // that is converted
 }
 
@@ -56,7 +57,7 @@ func (a *app) importCommand() *cobra.Command {
 			return exit.Misused("nothing to import: give kro or crossplane, and files")
 		},
 	}
-	cmd.AddCommand(a.importFrom(project{kro.Convert, "ResourceGraphDefinition"}, &cobra.Command{
+	cmd.AddCommand(a.importFrom(project{conversion.Kro, "ResourceGraphDefinition"}, &cobra.Command{
 		Use:   "kro FILE...",
 		Short: "Convert ResourceGraphDefinitions of kro",
 		Long: `Convert ResourceGraphDefinitions of kro: each becomes a rule, and its schema a
@@ -64,7 +65,7 @@ CustomResourceDefinition.` + importHelp,
 		Example: `  reconcel import kro webapp.yaml -o webapp/
   reconcel validate -f webapp/rules.yaml --crd webapp/crd.yaml --strict`,
 	}))
-	cmd.AddCommand(a.importFrom(project{crossplane.Convert, "Composition"}, &cobra.Command{
+	cmd.AddCommand(a.importFrom(project{conversion.Crossplane, "Composition"}, &cobra.Command{
 		Use:   "crossplane FILE...",
 		Short: "Convert Compositions of Crossplane",
 		Long: `Convert Compositions of Crossplane with patch-and-transform, in a pipeline or in
@@ -100,30 +101,47 @@ func (a *app) importFiles(f *importFlags, from project, paths []string) error {
 	if len(unread) > 0 {
 		return exit.Failure(unread)
 	}
-	result, err := from.convert(sources)
+	result, err := convertFiles(from.command, sources)
 	if err != nil {
-		return exit.Failure(err)
-	}
-	report := result.Report.Of(sources)
-	_ = report.Report(a.stderr) // An error of stderr cannot be reported.
-	if len(result.Rules) == 0 {
-		return exit.Wrong(fmt.Errorf("no %s in the files", from.kind))
-	}
-	all, err := result.Files()
-	if err != nil {
-		return exit.Failure(err)
-	}
-	if err := a.deliverFiles(f, all); err != nil {
 		return err
 	}
-	if findings.Invalid(report) {
+	_ = result.Findings.Report(a.stderr) // An error of stderr cannot be reported.
+	if len(result.Files) == 0 {
+		return exit.Wrong(fmt.Errorf("no %s in the files", from.kind))
+	}
+	if err := a.deliverFiles(f, result.Files); err != nil {
+		return err
+	}
+	if findings.Invalid(result.Findings) {
 		return exit.Silent(exit.No)
 	}
 	return nil
 }
 
+// convertFiles converts definitions with reconcel-convert, and lays out the rules as fmt does.
+func convertFiles(command string, sources []source.File) (*conversion.Result, error) {
+	in, err := json.Marshal(sources)
+	if err != nil {
+		return nil, exit.Failure(err)
+	}
+	out, err := runConvert("convert the files", in, command)
+	if err != nil {
+		return nil, err
+	}
+	result := &conversion.Result{}
+	if err := json.Unmarshal(out, result); err != nil {
+		return nil, exit.Failure(fmt.Errorf("%s printed something else than a result, it may be of another version: %w", conversion.Program, err))
+	}
+	if len(result.Files) > 0 {
+		if result.Files[0].Data, err = format.Text(result.Files[0].Data, syntax.Schema()); err != nil {
+			return nil, exit.Failure(err)
+		}
+	}
+	return result, nil
+}
+
 // deliverFiles writes or prints the result.
-func (a *app) deliverFiles(f *importFlags, all []foreign.File) error {
+func (a *app) deliverFiles(f *importFlags, all []source.File) error {
 	if f.folder == "" {
 		var texts [][]byte
 		for _, file := range all {

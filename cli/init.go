@@ -63,7 +63,7 @@ on stderr what you have to know about the result. --interactive asks about each 
 its name, and whether it stays a constant.
 
 A chart is rendered by Helm's own library, without a cluster, by the program
-reconcel-chart, which has to be beside reconcel or in PATH. Hooks are left out.
+reconcel-convert, which has to be beside reconcel or in PATH. Hooks are left out.
 
 Exit code: 0 the files are written, 1 the manifests are invalid or cannot be rendered
 again, 2 wrong usage, 3 a file cannot be read or written, or the cluster does not

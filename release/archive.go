@@ -31,9 +31,11 @@ type archive struct {
 	sum  string // SHA-256
 }
 
-// pack writes a binary with the license as .zip for Windows and as .tar.gz for others.
+// pack writes the programs with the license as .zip for Windows and as .tar.gz for others.
 func pack(to string, b binary, license []byte) (archive, error) {
-	entries := []entry{{b.fileName(), 0o755, b.content}, {"LICENSE", 0o644, license}}
+	entries := []entry{
+		{b.fileName("reconcel"), 0o755, b.content}, {b.fileName("reconcel-convert"), 0o755, b.convert}, {"LICENSE", 0o644, license},
+	}
 	a := archive{binary: b, name: fmt.Sprintf("reconcel-%s-%s-%s.tar.gz", b.version, b.os, b.arch)}
 	text, err := tarGz(entries, b.time)
 	if b.os == "windows" {

@@ -2,16 +2,19 @@ package main
 
 import (
 	"debug/buildinfo"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 )
 
-// A binary is reconcel for one platform, with what its build information says.
+// A binary is reconcel for one platform, with what its build information says, and the program with which it
+// converts.
 type binary struct {
 	os, arch string
 	version  string // without the leading v
@@ -19,14 +22,26 @@ type binary struct {
 	time     time.Time // of the commit
 	modules  []*debug.Module
 	content  []byte
+	convert  []byte
 }
 
-// fileName returns the name of the binary on its platform.
-func (b binary) fileName() string {
+// fileName returns the name of a program on the platform.
+func (b binary) fileName(program string) string {
 	if b.os == "windows" {
-		return "reconcel.exe"
+		return program + ".exe"
 	}
-	return "reconcel"
+	return program
+}
+
+// compile builds the program in a folder of the sources.
+func (b binary) compile(folder, file string) error {
+	compile := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", file, ".")
+	compile.Dir, compile.Stderr = folder, os.Stderr
+	compile.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+b.os, "GOARCH="+b.arch, "GOWORK=off")
+	if err := compile.Run(); err != nil {
+		return fmt.Errorf("%s/%s: build %s: %w", b.os, b.arch, folder, err)
+	}
+	return nil
 }
 
 // build compiles reconcel for a platform such as linux/amd64.
@@ -36,17 +51,25 @@ func build(sources, work, platform string) (b binary, err error) {
 		return b, fmt.Errorf("platform %q: expected one such as linux/amd64", platform)
 	}
 	file := filepath.Join(work, b.os+"-"+b.arch)
-	compile := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", file, ".")
-	compile.Dir, compile.Stderr = sources, os.Stderr
-	compile.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+b.os, "GOARCH="+b.arch, "GOWORK=off")
-	if err := compile.Run(); err != nil {
-		return b, fmt.Errorf("%s: build: %w", platform, err)
+	convert := file + "-convert"
+	if err := errors.Join(b.compile(sources, file), b.compile(filepath.Join(sources, "convert"), convert)); err != nil {
+		return b, err
 	}
 	info, err := buildinfo.ReadFile(file)
 	if err != nil {
 		return b, err
 	}
+	more, err := buildinfo.ReadFile(convert)
+	if err != nil {
+		return b, err
+	}
 	b.version, b.modules = strings.TrimPrefix(info.Main.Version, "v"), info.Deps
+	for _, m := range more.Deps {
+		has := func(other *debug.Module) bool { return other.Path == m.Path && other.Version == m.Version }
+		if m.Path != "reconcel" && !slices.ContainsFunc(b.modules, has) {
+			b.modules = append(b.modules, m)
+		}
+	}
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision":
@@ -63,6 +86,9 @@ func build(sources, work, platform string) (b binary, err error) {
 	if b.commit == "" {
 		return b, fmt.Errorf("%s: go cannot tell the commit there: build in a clone of the repository", sources)
 	}
-	b.content, err = os.ReadFile(file)
+	if b.content, err = os.ReadFile(file); err != nil {
+		return b, err
+	}
+	b.convert, err = os.ReadFile(convert)
 	return b, err
 }

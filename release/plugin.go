@@ -30,7 +30,7 @@ spec:
     uri: %s/%s
     sha256: %s
     bin: %s
-`, a.os, a.arch, url, a.name, a.sum, a.fileName())
+`, a.os, a.arch, url, a.name, a.sum, a.fileName("reconcel"))
 	}
 	return b.Bytes()
 }

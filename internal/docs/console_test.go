@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"reconcel/cli"
+	"reconcel/internal/conversion"
 )
 
 var update = flag.Bool("update", false, "write into the pages what their commands print")
@@ -173,13 +175,29 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"reconcel": func() { os.Exit(cli.Main()) }}) //nolint:forbidigo // The test binary is the command itself.
 }
 
+// withConvert returns a PATH with the program reconcel-convert, which is in a module of its own.
+func withConvert(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(folder, conversion.Program), ".")
+	build.Dir = filepath.Join(root, "convert")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", build, err, out)
+	}
+	return folder + string(os.PathListSeparator) + os.Getenv("PATH")
+}
+
 // TestConsole runs the blocks that need no cluster.
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	for _, p := range pages(t) {
 		t.Run(p.path, func(t *testing.T) {
+			path := os.Getenv("PATH")
+			if strings.Contains(strings.Join(p.lines, "\n"), "$ reconcel import ") {
+				path = withConvert(t)
+			}
 			if p.runBy() == "" {
-				p.follow(t, newShell(t, os.Getenv("PATH"), ""))
+				p.follow(t, newShell(t, path, ""))
 			}
 		})
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 
-	"reconcel/cli/internal/foreign"
 	"reconcel/rules"
+	"reconcel/rules/expr/unchecked"
 	"reconcel/rules/source"
 )
 
@@ -42,7 +42,7 @@ func (v *ruleView) message(n *source.Node) Text {
 	}
 	if e := alone(n); e != nil {
 		text := e.Text
-		root, wrong := foreign.ParseExpression(&source.Expr{Text: text})
+		root, wrong := unchecked.Parse(&source.Expr{Text: text})
 		if wrong == "" && root.Kind() == ast.IdentKind {
 			root = newExpander(v.src).expand(text, nil)
 		}

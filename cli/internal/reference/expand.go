@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/cel-go/common/ast"
 
-	"reconcel/cli/internal/foreign"
+	"reconcel/rules/expr/unchecked"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
@@ -44,29 +44,29 @@ func newExpander(rule *syntax.Rule) *expander {
 // expand returns the syntax of an expression with its lets and functions written out, or
 // nil for one that cannot be parsed. Params stand for values.
 func (x *expander) expand(text string, params map[string]ast.Expr) ast.Expr {
-	root, wrong := foreign.ParseExpression(&source.Expr{Text: text})
+	root, wrong := unchecked.Parse(&source.Expr{Text: text})
 	if wrong != "" {
 		return nil
 	}
 	// Replacements are not walked: they are expanded already.
 	replaced := map[ast.Expr]ast.Expr{}
-	foreign.Visit(root, func(e ast.Expr, locals []foreign.Local) {
+	unchecked.Visit(root, func(e ast.Expr, locals []unchecked.Local) {
 		if with := x.replacement(e, locals, params); with != nil {
 			replaced[e] = with
 		}
 	})
 	for e, with := range replaced {
-		e.SetKindCase(foreign.Make.CopyExpr(with))
+		e.SetKindCase(unchecked.Make.CopyExpr(with))
 	}
 	return root
 }
 
 // replacement returns what a node stands for, or nil if it stands for itself.
-func (x *expander) replacement(e ast.Expr, locals []foreign.Local, params map[string]ast.Expr) ast.Expr {
+func (x *expander) replacement(e ast.Expr, locals []unchecked.Local, params map[string]ast.Expr) ast.Expr {
 	switch e.Kind() {
 	case ast.IdentKind:
 		name := e.AsIdent()
-		if slices.ContainsFunc(locals, func(l foreign.Local) bool { return l.Name == name }) {
+		if slices.ContainsFunc(locals, func(l unchecked.Local) bool { return l.Name == name }) {
 			return nil
 		}
 		if with, ok := params[name]; ok {
@@ -95,7 +95,7 @@ func (x *expander) replacement(e ast.Expr, locals []foreign.Local, params map[st
 
 // argument returns an argument of a function with its own lets and params written out.
 func (x *expander) argument(e ast.Expr, params map[string]ast.Expr) ast.Expr {
-	text, err := foreign.ExpressionText(e)
+	text, err := unchecked.Print(e)
 	if err != nil {
 		return e
 	}
@@ -125,11 +125,11 @@ func (x *expander) behind(text string) (all []named) {
 		}
 	}
 	follow = func(text string) {
-		root, wrong := foreign.ParseExpression(&source.Expr{Text: text})
+		root, wrong := unchecked.Parse(&source.Expr{Text: text})
 		if wrong != "" {
 			return
 		}
-		foreign.Visit(root, func(e ast.Expr, locals []foreign.Local) {
+		unchecked.Visit(root, func(e ast.Expr, locals []unchecked.Local) {
 			name := ""
 			switch e.Kind() {
 			case ast.IdentKind:
@@ -139,7 +139,7 @@ func (x *expander) behind(text string) (all []named) {
 			}
 			let, d := x.lets[name], x.defs[name]
 			switch {
-			case slices.ContainsFunc(locals, func(l foreign.Local) bool { return l.Name == name }):
+			case slices.ContainsFunc(locals, func(l unchecked.Local) bool { return l.Name == name }):
 			case let != nil:
 				add(named{name, name, oneLine(let.Text)})
 			case d != nil:

@@ -6,7 +6,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 
-	"reconcel/cli/internal/foreign"
+	"reconcel/rules/expr/unchecked"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
@@ -128,7 +128,7 @@ func (n *namer) of(e ast.Expr) (string, bool) {
 	case call.FunctionName() == "string" && len(args) == 1:
 		return n.of(args[0])
 	}
-	text, err := foreign.ExpressionText(e)
+	text, err := unchecked.Print(e)
 	return "<" + text + ">", err == nil && len(text) <= maxComputed
 }
 

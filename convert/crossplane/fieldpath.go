@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"reconcel/cli/internal/foreign"
+	"reconcel/convert/foreign"
 )
 
 // A step of a field path is a key, an index, or every element.

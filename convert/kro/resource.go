@@ -5,7 +5,8 @@ import (
 	"go.yaml.in/yaml/v3"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/cli/internal/foreign"
+	"reconcel/convert/foreign"
+	"reconcel/rules/expr/unchecked"
 	"reconcel/rules/source"
 )
 
@@ -152,7 +153,7 @@ func (c *converter) joined(conditions []ast.Expr, pos source.Pos, at place) stri
 	if len(conditions) == 0 {
 		return ""
 	}
-	return c.print(foreign.All(conditions), pos, at)
+	return c.print(unchecked.All(conditions), pos, at)
 }
 
 // template returns the object of a child.

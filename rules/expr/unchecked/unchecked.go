@@ -1,4 +1,6 @@
-package foreign
+// Package unchecked has expressions as they are written: macros are calls, and nothing has a type. It is
+// for programs that read or write expressions of others, and for documentation.
+package unchecked
 
 import (
 	"math"
@@ -19,8 +21,8 @@ var syntaxOnly = sync.OnceValues(func() (*parser.Parser, error) {
 	return parser.NewParser(parser.EnableOptionalSyntax(true), parser.EnableIdentEscapeSyntax(true))
 })
 
-// ParseExpression returns the syntax of an expression, or what is wrong with it.
-func ParseExpression(src *source.Expr) (ast.Expr, string) {
+// Parse returns the syntax of an expression, or what is wrong with it.
+func Parse(src *source.Expr) (ast.Expr, string) {
 	p, err := syntaxOnly()
 	if err != nil {
 		return nil, err.Error()
@@ -32,8 +34,8 @@ func ParseExpression(src *source.Expr) (ast.Expr, string) {
 	return parsed.Expr(), ""
 }
 
-// ExpressionText prints an expression on one line.
-func ExpressionText(e ast.Expr) (string, error) {
+// Print prints an expression on one line.
+func Print(e ast.Expr) (string, error) {
 	return parser.Unparse(e, ast.NewSourceInfo(common.NewTextSource("")), parser.WrapOnColumn(math.MaxInt))
 }
 

@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"reconcel/cli/internal/foreign"
+	"reconcel/convert/foreign"
 	"reconcel/rules"
 	"reconcel/rules/check"
 	"reconcel/rules/schema"

@@ -7,7 +7,8 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 
-	"reconcel/cli/internal/foreign"
+	"reconcel/convert/foreign"
+	"reconcel/rules/expr/unchecked"
 	"reconcel/rules/source"
 )
 
@@ -22,7 +23,7 @@ type needs struct {
 func (n *needs) read(root ast.Expr, at place) {
 	tested := map[string]bool{}
 	test := map[ast.Expr]bool{}
-	foreign.Visit(root, func(e ast.Expr, locals []foreign.Local) {
+	unchecked.Visit(root, func(e ast.Expr, locals []unchecked.Local) {
 		if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != "has" || len(e.AsCall().Args()) != 1 {
 			return
 		}
@@ -32,7 +33,7 @@ func (n *needs) read(root ast.Expr, at place) {
 			tested[strings.Join(path, ".")] = true
 		}
 	})
-	foreign.Visit(root, func(e ast.Expr, locals []foreign.Local) {
+	unchecked.Visit(root, func(e ast.Expr, locals []unchecked.Local) {
 		path, known := pathOf(e, locals, at.iterators)
 		if !known || test[e] || tested[strings.Join(path, ".")] || !n.MayLack(path) {
 			return
@@ -46,10 +47,10 @@ func (n *needs) read(root ast.Expr, at place) {
 }
 
 // pathOf returns the path of what an expression reads in self, and whether it reads it.
-func pathOf(e ast.Expr, locals []foreign.Local, iterators map[string][]string) ([]string, bool) {
+func pathOf(e ast.Expr, locals []unchecked.Local, iterators map[string][]string) ([]string, bool) {
 	switch e.Kind() {
 	case ast.IdentKind:
-		if l, local := foreign.FindLocal(locals, e.AsIdent()); local {
+		if l, local := unchecked.FindLocal(locals, e.AsIdent()); local {
 			if l.Of == nil {
 				return nil, false
 			}
@@ -66,7 +67,7 @@ func pathOf(e ast.Expr, locals []foreign.Local, iterators map[string][]string) (
 		switch c.FunctionName() {
 		case operators.Index:
 			path, known := pathOf(c.Args()[0], locals, iterators)
-			key, literal := foreign.StringOf(c.Args()[1])
+			key, literal := unchecked.StringOf(c.Args()[1])
 			return append(slices.Clone(path), key), known && literal
 		case "filter", "sortBy":
 			return pathOf(c.Target(), locals, iterators)
@@ -87,7 +88,7 @@ func (n *needs) ofChild() [][]string {
 func (n *needs) guards(conditions []ast.Expr, paths [][]string) (all []ast.Expr) {
 	var done []string
 	for _, c := range conditions {
-		text, _ := foreign.ExpressionText(c)
+		text, _ := unchecked.Print(c)
 		done = append(done, text)
 	}
 	done = append(done, n.Covered()...)
@@ -97,7 +98,7 @@ func (n *needs) guards(conditions []ast.Expr, paths [][]string) (all []ast.Expr)
 				continue
 			}
 			done = append(done, test)
-			if e, _ := foreign.ParseExpression(&source.Expr{Text: test}); e != nil {
+			if e, _ := unchecked.Parse(&source.Expr{Text: test}); e != nil {
 				all = append(all, e)
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/cli/internal/foreign"
+	"reconcel/convert/foreign"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"

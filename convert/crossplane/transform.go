@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/cel-go/common/types"
 
-	"reconcel/cli/internal/foreign"
+	"reconcel/rules/expr/unchecked"
 	"reconcel/rules/source"
 )
 
@@ -28,7 +28,7 @@ func lost(n *source.Node, instead, format string, args ...any) error {
 
 // quoted returns a text as a literal.
 func quoted(s string) string {
-	text, err := foreign.ExpressionText(foreign.Make.NewLiteral(0, types.String(s)))
+	text, err := unchecked.Print(unchecked.Make.NewLiteral(0, types.String(s)))
 	if err != nil {
 		return strconv.Quote(s)
 	}

@@ -5,8 +5,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"reconcel/cli/internal/format"
 	"reconcel/internal/yamltext"
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
@@ -23,19 +23,13 @@ type Result struct {
 // NewResult returns an empty result.
 func NewResult() *Result { return &Result{names: map[string]bool{}} }
 
-// A File is a part of the result.
-type File struct {
-	Name string
-	Data []byte
-}
-
 // Files returns the parts of the result that are not empty: rules, CRDs and examples.
-func (r *Result) Files() (all []File, err error) {
+func (r *Result) Files() (all []source.File, err error) {
 	rules, err := RulesText(r.Rules)
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, File{"rules.yaml", rules})
+	all = append(all, source.File{Name: "rules.yaml", Data: rules})
 	for _, part := range []struct {
 		name    string
 		objects []map[string]any
@@ -47,12 +41,12 @@ func (r *Result) Files() (all []File, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, File{part.name, text})
+		all = append(all, source.File{Name: part.name, Data: text})
 	}
 	return all, nil
 }
 
-// RulesText returns rules as a file, as fmt lays it out.
+// RulesText returns rules as a file.
 func RulesText(rules []*yaml.Node) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)
@@ -61,7 +55,7 @@ func RulesText(rules []*yaml.Node) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return format.Text(b.Bytes(), syntax.Schema())
+	return b.Bytes(), nil
 }
 
 func objectsText(objects []map[string]any) ([]byte, error) {

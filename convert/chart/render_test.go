@@ -1,4 +1,4 @@
-package main
+package chart
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ func TestChart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			if err := run(c.args, &out, &errs); err != nil {
+			if err := Run(c.args, &out, &errs); err != nil {
 				t.Fatal(err)
 			}
 			for _, text := range c.has {
@@ -62,7 +62,7 @@ func TestChartMistakes(t *testing.T) {
 		"values.yaml: no such":     {"-values", filepath.Join(incomplete, "values.yaml"), "testdata/web"},
 	} {
 		var out, errs bytes.Buffer
-		err := run(args, &out, &errs)
+		err := Run(args, &out, &errs)
 		if err == nil || !strings.Contains(err.Error(), want) || out.Len() > 0 {
 			t.Errorf("%s: the error is %v, expected %q; output %q", args, err, want, out.String())
 		}

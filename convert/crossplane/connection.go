@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/cli/internal/foreign"
+	"reconcel/convert/foreign"
 	"reconcel/rules/source"
 )
 

@@ -1,8 +1,8 @@
-package cli
+package main
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"reconcel/internal/race"
 )
 
 // The module with kro's published examples. Only its files are read.
@@ -32,9 +30,6 @@ var temporary = regexp.MustCompile(`/\S*/TestImportOfKro\w*/\d+/`)
 // validates the result with the CRDs of the others in its folder. The page about import has
 // what does not convert.
 func TestImportOfKroExamples(t *testing.T) {
-	if race.Enabled() {
-		t.Skip("slow with the race detector; make unit also runs it without")
-	}
 	all := importExamples(t, kroExamples(t))
 	var good, checked int
 	var b strings.Builder
@@ -61,7 +56,7 @@ func TestImportOfKroExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const from, to = "<!-- examples of kro: go test ./cli -run ImportOfKro -update -->\n", "<!-- end of the examples -->\n"
+	const from, to = "<!-- examples of kro: cd convert && go test . -run ImportOfKro -update -->\n", "<!-- end of the examples -->\n"
 	before, rest, began := strings.Cut(string(page), from)
 	_, after, ended := strings.Cut(rest, to)
 	if !began || !ended {
@@ -69,9 +64,11 @@ func TestImportOfKroExamples(t *testing.T) {
 	}
 	want := before + from + b.String() + to + after
 	if *update {
-		write(t, importPage, want)
+		if err := os.WriteFile(importPage, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	} else if want != string(page) {
-		t.Errorf("%s is not up to date: go test ./cli -run ImportOfKro -update writes\n%s", importPage, b.String())
+		t.Errorf("%s is not up to date: cd convert && go test . -run ImportOfKro -update writes\n%s", importPage, b.String())
 	}
 }
 
@@ -130,7 +127,7 @@ func importExamples(t *testing.T, folder string) (all []*importedExample) {
 		}
 		e := &importedExample{folder: t.TempDir()}
 		e.file, err = filepath.Rel(folder, path)
-		e.code, e.report = runs("import", "kro", path, "-o", e.folder)
+		e.code, e.report = runs(t, "import", "kro", path, "-o", e.folder)
 		e.report = strings.ReplaceAll(e.report, path, e.file)
 		if crds, none := os.ReadFile(filepath.Join(e.folder, "crd.yaml")); none == nil {
 			e.crd = crdName.FindStringSubmatch(string(crds))[1]
@@ -147,7 +144,7 @@ func importExamples(t *testing.T, folder string) (all []*importedExample) {
 		for _, flag := range allowedKind.FindAllString(e.report, -1) {
 			args = append(args, strings.Fields(flag)...)
 		}
-		if code, text := runs(args...); code != 0 {
+		if code, text := runs(t, args...); code != 0 {
 			e.invalid = text
 		}
 	}
@@ -169,9 +166,14 @@ func crdsBeside(e *importedExample, all []*importedExample) (flags []string) {
 	return flags
 }
 
-// runs runs a command in this process, and returns its exit code and all that it prints.
-func runs(args ...string) (int, string) {
-	var out bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out}
-	return a.main(args), out.String()
+// runs runs reconcel, and returns its exit code and all that it prints.
+func runs(t *testing.T, args ...string) (int, string) {
+	t.Helper()
+	out, err := exec.Command("reconcel", args...).CombinedOutput()
+	if failed := (*exec.ExitError)(nil); err != nil && !errors.As(err, &failed) {
+		t.Fatal(err)
+	} else if err != nil {
+		return failed.ExitCode(), string(out)
+	}
+	return 0, string(out)
 }

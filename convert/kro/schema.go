@@ -9,7 +9,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"reconcel/cli/internal/foreign"
+	"reconcel/convert/foreign"
 	"reconcel/rules/simpleschema"
 	"reconcel/rules/source"
 )

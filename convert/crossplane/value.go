@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/cel-go/common/ast"
 
-	"reconcel/cli/internal/foreign"
+	"reconcel/rules/expr/unchecked"
 	"reconcel/rules/source"
 )
 
@@ -65,7 +65,7 @@ func (v value) node(pos source.Pos, old *source.Node, isOptional func(*source.No
 	default:
 		text += ".orValue(" + literal(old) + ")"
 	}
-	e, wrong := foreign.ParseExpression(&source.Expr{Text: text})
+	e, wrong := unchecked.Parse(&source.Expr{Text: text})
 	if e == nil {
 		return nil, &loss{pos, "the expression " + text + " is invalid: " + wrong, "write it by hand"}
 	}
@@ -75,7 +75,7 @@ func (v value) node(pos source.Pos, old *source.Node, isOptional func(*source.No
 			out.Parts = append(out.Parts, source.Part{Text: p.text})
 			continue
 		}
-		printed, err := foreign.ExpressionText(p.expr)
+		printed, err := unchecked.Print(p.expr)
 		if err != nil {
 			return nil, &loss{pos, err.Error(), "write it by hand"}
 		}
@@ -96,7 +96,7 @@ func parts(e ast.Expr) (all []part) {
 	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != "format" || !e.AsCall().IsMemberFunction() || e.AsCall().Args()[0].Kind() != ast.ListKind {
 		return whole
 	}
-	text, _ := foreign.StringOf(e.AsCall().Target())
+	text, _ := unchecked.StringOf(e.AsCall().Target())
 	args := e.AsCall().Args()[0].AsList().Elements()
 	texts := strings.Split(strings.ReplaceAll(text, "%d", "%s"), "%s")
 	if len(texts) != len(args)+1 || strings.Contains(strings.Join(texts, ""), "%") || strings.Join(texts, "") == "" {

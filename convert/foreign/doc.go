@@ -5,6 +5,5 @@
 // documents and returns a Result. What has no counterpart is in the report of the Result,
 // at its position in the input; everything else is converted.
 //
-// Expressions are parsed without macros (expression.go). Then has(), all() and map() are
-// calls like any other, and an expression is printed as it was written.
+// Expressions are parsed without macros (package unchecked), and printed as they were written.
 package foreign

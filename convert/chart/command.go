@@ -1,19 +1,11 @@
-package main
+package chart
 
 import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 )
-
-func main() {
-	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, "error:", err)
-		os.Exit(1)
-	}
-}
 
 // texts is a flag that may be repeated.
 type texts []string
@@ -25,14 +17,12 @@ func (t *texts) Set(value string) error {
 	return nil
 }
 
-func run(args []string, stdout, stderr io.Writer) error {
+// Run prints the manifests of the chart that the arguments name: [-name NAME] [-namespace NAMESPACE]
+// [-values FILE]... CHART.
+func Run(args []string, stdout, stderr io.Writer) error {
 	var r release
-	flags := flag.NewFlagSet("reconcel-chart", flag.ContinueOnError)
+	flags := flag.NewFlagSet("chart", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.Usage = func() {
-		_, _ = fmt.Fprintln(stderr, "Usage: reconcel-chart [-name NAME] [-namespace NAMESPACE] [-values FILE]... CHART")
-		flags.PrintDefaults()
-	}
 	flags.StringVar(&r.name, "name", "", "name of the release (default: that of the chart)")
 	flags.StringVar(&r.namespace, "namespace", "default", "namespace of the release")
 	flags.Var((*texts)(&r.values), "values", "file of values; may be repeated, the last one counts")

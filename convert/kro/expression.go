@@ -10,7 +10,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
-	"reconcel/cli/internal/foreign"
+	"reconcel/rules/expr/unchecked"
 	"reconcel/rules/source"
 )
 
@@ -85,7 +85,7 @@ func (c *converter) interpolated(n *source.Node, at place) *source.Node {
 		if e == nil {
 			return nil
 		}
-		if text, literal := foreign.StringOf(e); literal { // It stands for a literal ${.
+		if text, literal := unchecked.StringOf(e); literal { // It stands for a literal ${.
 			out.Parts = append(out.Parts, source.Part{Text: text})
 			continue
 		}
@@ -107,7 +107,7 @@ func (c *converter) only(n *source.Node, at place) ast.Expr {
 
 // print returns the text of an expression.
 func (c *converter) print(e ast.Expr, pos source.Pos, at place) string {
-	text, err := foreign.ExpressionText(e)
+	text, err := unchecked.Print(e)
 	if err != nil {
 		c.report.Lost(pos, at.path, "write it by hand", "the expression cannot be printed: %v", err)
 	}
@@ -117,13 +117,13 @@ func (c *converter) print(e ast.Expr, pos source.Pos, at place) string {
 // expression converts an expression. It returns nil after it has reported what has no
 // counterpart.
 func (c *converter) expression(src *source.Expr, at place) ast.Expr {
-	root, wrong := foreign.ParseExpression(src)
+	root, wrong := unchecked.Parse(src)
 	if root == nil {
 		c.report.Lost(src.Pos, at.path, "correct the expression", "%s", wrong)
 		return nil
 	}
 	lost := false
-	foreign.Visit(root, func(e ast.Expr, locals []foreign.Local) {
+	unchecked.Visit(root, func(e ast.Expr, locals []unchecked.Local) {
 		switch e.Kind() {
 		case ast.SelectKind:
 			if name := c.unknown(e.AsSelect().Operand(), locals, at); name != "" {
@@ -147,12 +147,12 @@ func (c *converter) expression(src *source.Expr, at place) ast.Expr {
 }
 
 // unknown returns the name that an expression is if nothing declares it, or "".
-func (c *converter) unknown(e ast.Expr, locals []foreign.Local, at place) string {
+func (c *converter) unknown(e ast.Expr, locals []unchecked.Local, at place) string {
 	if e.Kind() != ast.IdentKind {
 		return ""
 	}
 	name := e.AsIdent()
-	_, local := foreign.FindLocal(locals, name)
+	_, local := unchecked.FindLocal(locals, name)
 	if local || name == "schema" || c.names[name] != "" || at.own != "" && name == "each" {
 		return ""
 	}
@@ -160,9 +160,9 @@ func (c *converter) unknown(e ast.Expr, locals []foreign.Local, at place) string
 }
 
 // rename gives a free name the one that it has in rules.
-func (c *converter) rename(e ast.Expr, locals []foreign.Local, at place) {
+func (c *converter) rename(e ast.Expr, locals []unchecked.Local, at place) {
 	name := e.AsIdent()
-	if _, local := foreign.FindLocal(locals, name); local {
+	if _, local := unchecked.FindLocal(locals, name); local {
 		return
 	}
 	switch {
@@ -173,7 +173,7 @@ func (c *converter) rename(e ast.Expr, locals []foreign.Local, at place) {
 	case c.names[name] != "":
 		name = c.names[name]
 	}
-	e.SetKindCase(foreign.Make.NewIdent(e.ID(), name))
+	e.SetKindCase(unchecked.Make.NewIdent(e.ID(), name))
 }
 
 // A loss is a function without a counterpart.
@@ -185,24 +185,24 @@ func rewritten(e ast.Expr) *loss {
 	args := c.Args()
 	switch name := c.FunctionName(); {
 	case (name == "merge" || name == "deepMerge") && c.IsMemberFunction() && len(args) == 1:
-		e.SetKindCase(foreign.Make.NewCall(e.ID(), name, c.Target(), args[0]))
+		e.SetKindCase(unchecked.Make.NewCall(e.ID(), name, c.Target(), args[0]))
 	case name == operators.Conditional && isOmit(args[2]):
-		e.SetKindCase(foreign.Make.NewCall(e.ID(), "when", args[0], args[1]))
+		e.SetKindCase(unchecked.Make.NewCall(e.ID(), "when", args[0], args[1]))
 	case name == operators.Conditional && isOmit(args[1]):
-		not := foreign.Make.NewCall(0, operators.LogicalNot, args[0])
-		e.SetKindCase(foreign.Make.NewCall(e.ID(), "when", not, args[2]))
+		not := unchecked.Make.NewCall(0, operators.LogicalNot, args[0])
+		e.SetKindCase(unchecked.Make.NewCall(e.ID(), "when", not, args[2]))
 	case isOmit(e):
-		e.SetKindCase(foreign.Make.NewLiteral(e.ID(), types.NullValue))
+		e.SetKindCase(unchecked.Make.NewLiteral(e.ID(), types.NullValue))
 	case name == "format" && hexOfHash(c) != nil:
 		hash := hexOfHash(c)
 		call := hash.AsCall()
 		// The namespace is no longer the target, so that the call is not visited as a hash.
-		e.SetKindCase(foreign.Make.NewCall(e.ID(), "hash."+call.FunctionName(), call.Args()...))
-	case foreign.NamespaceOf(c) == "hash":
+		e.SetKindCase(unchecked.Make.NewCall(e.ID(), "hash."+call.FunctionName(), call.Args()...))
+	case unchecked.NamespaceOf(c) == "hash":
 		return &loss{"kro's hash." + name + "() returns bytes, reconcel's returns the hex text", "write hash." + name + "(x) where hex text will do"}
-	case foreign.NamespaceOf(c) == "runtime":
+	case unchecked.NamespaceOf(c) == "runtime":
 		return &loss{"runtime." + name + "() has no counterpart", "write conditions of the rule"}
-	case foreign.NamespaceOf(c) == "time":
+	case unchecked.NamespaceOf(c) == "time":
 		return &loss{"time." + name + "() has no counterpart", "write elapsed(t, d) or cron(s, t)"}
 	}
 	return nil
@@ -217,9 +217,9 @@ func hexOfHash(c ast.CallExpr) ast.Expr {
 	if !c.IsMemberFunction() || len(c.Args()) != 1 || c.Args()[0].Kind() != ast.ListKind {
 		return nil
 	}
-	verb, _ := foreign.StringOf(c.Target())
+	verb, _ := unchecked.StringOf(c.Target())
 	items := c.Args()[0].AsList().Elements()
-	if verb != "%x" || len(items) != 1 || items[0].Kind() != ast.CallKind || foreign.NamespaceOf(items[0].AsCall()) != "hash" {
+	if verb != "%x" || len(items) != 1 || items[0].Kind() != ast.CallKind || unchecked.NamespaceOf(items[0].AsCall()) != "hash" {
 		return nil
 	}
 	return items[0]
