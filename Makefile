@@ -27,7 +27,7 @@ WITHOUT_RACE := TestFortyFilesAreQuick|TestHundredCasesAreQuick|TestAnswersAtOnc
 
 # Packages whose tests play whole clusters in a single goroutine, which takes minutes with the
 # race detector. sim/world plays the same with it.
-SINGLE := reconcel/cli/internal/plan reconcel/cli/internal/pretend reconcel/cli/internal/why
+SINGLE := reconcel/cli/internal/plan reconcel/cli/internal/dryclient reconcel/cli/internal/why
 
 # Packages with tests that need a cluster.
 INTEGRATION_FILES = $(shell grep -rl --include='*_test.go' '^//go:build integration' cli engine examples internal rules sim)

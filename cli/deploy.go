@@ -34,7 +34,7 @@ func (f *deployFlags) flags(flags *pflag.FlagSet) {
 	f.offlineRules.flags(flags, "watch only these namespaces, with a Role in each and nothing that is cluster-scoped; may be repeated (default: all)")
 	flags.StringVarP(&f.options.Namespace, "namespace", "n", "reconcel-system", "namespace of the installation")
 	flags.StringVar(&f.options.Name, "name", "reconcel", "name of the installation; two in one cluster need two names")
-	flags.BoolVar(&f.options.Shadow, "shadow", false, "for run --shadow beside the installation of this name: permissions to read, and objects named NAME-shadow")
+	flags.BoolVar(&f.options.DryRun, "dry-run", false, "for run --dry-run beside the installation of this name: permissions to read, and objects named NAME-dry-run")
 	writtenFlag(flags, &f.written)
 	flags.BoolVar(&f.enforced, "enforced-owner-references", false, "add the permissions for the admission plugin OwnerReferencesPermissionEnforcement, which OpenShift enables")
 }
@@ -127,7 +127,7 @@ func (a *app) manifests(f *deployFlags) error {
 		return exit.Misused("invalid argument \"\" for \"--image\" flag: it names no image")
 	}
 	f.options.Replicas = f.replicas.Value
-	if f.options.Shadow {
+	if f.options.DryRun {
 		f.options.Replicas = 1 // Each one would count everything.
 	}
 	if events := f.events.Value; events != string(engine.EventsChanges) { // The default needs no argument.

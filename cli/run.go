@@ -45,9 +45,9 @@ kinds that the cluster does not serve yet wait for them.
 With --namespaced, run watches only some namespaces and needs only Roles in them.
 The rules can then have no cluster-scoped kinds.
 
-With --shadow, run writes nothing, and needs only permissions to read. It takes no
-Lease and sends no Events. It counts what it would have written, compares that with
-what the process that writes does, and prints a report at the end.
+With --dry-run, run writes nothing, and needs only permissions to read. It takes no
+Lease and sends no Events. It logs and counts what it would write, and prints at the end
+what it would write then.
 
 The cluster is found as by kubectl: --kubeconfig, KUBECONFIG, ~/.kube/config, and
 inside a Pod its ServiceAccount.
@@ -90,7 +90,7 @@ func (a *app) run(s *runFlags) error {
 	if invalid != nil {
 		first = &rules.Program{} // Nothing of invalid rules is read.
 	}
-	if invalid != nil && s.shadow {
+	if invalid != nil && s.dryRun {
 		return invalid
 	}
 	log := newLog(a.stderr, s)
@@ -102,7 +102,7 @@ func (a *app) run(s *runFlags) error {
 	}
 	namespace = cmp.Or(s.namespace, namespace)
 	s.limitRate(config)
-	beside := shadowOf(s, config)
+	dry := dryRunOf(s, config)
 	server, err := listen("--listen", s.listen.Value)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (a *app) run(s *runFlags) error {
 	defer stop()
 	metrics := newMetrics()
 	validator := &rulewatch.Validator{Config: config, Policy: s.policy(), Log: log, Metrics: rulewatch.NewMetrics(metrics)}
-	beside.pretend(validator)
+	dry.follow(validator)
 	var watch *rulewatch.Watch
 	watching := &sync.WaitGroup{}
 	machine, err := engine.New(engine.Options{
@@ -130,7 +130,7 @@ func (a *app) run(s *runFlags) error {
 			return approved, nil
 		},
 		Workers: s.workers.Value, ReapplyEvery: time.Duration(s.reapply.Value), MaxDeletions: &s.deletions.Value, Events: engine.EventFilter(s.events.Value), Metrics: metrics,
-		Shadow: beside.options(),
+		DryRun: dry.options(),
 	}, first)
 	if err != nil {
 		return exit.Failure(err)
@@ -153,7 +153,7 @@ func (a *app) run(s *runFlags) error {
 	}, loaded)
 	server.start(endpoints(machine.Ready, watch.State, metrics), cancel)
 	defer server.stop()
-	debug.start(s.debugHandler(machine.Inspect, watch.State, beside), cancel)
+	debug.start(s.debugHandler(machine.Inspect, watch.State), cancel)
 	defer debug.stop()
 	defer func() {
 		cancel(nil) // If the engine fails, only this ends the watch.
@@ -174,5 +174,5 @@ func (a *app) run(s *runFlags) error {
 	if broken, ok := errors.AsType[*exit.Error](context.Cause(ctx)); ok {
 		return broken
 	}
-	return a.tellShadow(beside) // A signal ended the process.
+	return a.printDryRun(dry) // A signal ended the process.
 }

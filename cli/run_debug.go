@@ -34,9 +34,8 @@ type debugAnswer struct {
 }
 
 // debugHandler returns the handler for debugging, with profiles if --pprof is set.
-func (s *runFlags) debugHandler(inspect func() engine.Inspection, files func() *rulewatch.State, beside *shadowRun) http.Handler {
+func (s *runFlags) debugHandler(inspect func() engine.Inspection, files func() *rulewatch.State) http.Handler {
 	mux := http.NewServeMux()
-	beside.debug(mux)
 	mux.HandleFunc("GET /debug/rules", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		text, _ := output.JSON(debugAnswer{files(), inspect()}) // These types are always valid JSON.

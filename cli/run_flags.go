@@ -23,7 +23,7 @@ type runFlags struct {
 	namespace string
 	name      string
 	lead      bool
-	shadow    bool
+	dryRun    bool
 	confirmed []string
 	takeOver  []string
 	workers   *settings.Value[int]
@@ -55,7 +55,7 @@ func (s *runFlags) flags(flags *pflag.FlagSet) {
 	flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace of reconcel's own objects (default: the Pod's own, the kubeconfig context's, \"default\")")
 	flags.StringVar(&s.name, "name", "reconcel", "name of reconcel's own objects; two installations need two names")
 	flags.BoolVar(&s.lead, "leader-elect", true, "reconcile only while holding the Lease of this name and namespace, and stand by otherwise")
-	flags.BoolVar(&s.shadow, "shadow", false, "write nothing: count what this process would write beside the one that does, and print a report at the end")
+	flags.BoolVar(&s.dryRun, "dry-run", false, "write nothing: log and count what this process would write")
 	flags.StringSliceVar(&s.confirmed, "confirm-removal", nil, "delete the objects of this removed `rule`, even if this process never had it in its files; may be repeated")
 	flags.StringSliceVar(&s.takeOver, "take-over", nil, "take over the objects of this stopped `installation` (namespace/name); may be repeated")
 	flags.Var(s.workers, "workers", "number of resources that are reconciled at the same time")
@@ -65,7 +65,7 @@ func (s *runFlags) flags(flags *pflag.FlagSet) {
 	flags.Var(s.deletions, "max-deletions", "most objects that a changed rule may delete or replace at once: a number, or a percentage of its objects (at least 10)")
 	flags.Var(s.events, "events", eventsUsage)
 	flags.Var(s.listen, "listen", "address of /metrics, /healthz and /readyz; off: none")
-	flags.Var(s.debug, "debug-listen", "loopback address of /debug/rules, which shows the active rules and watches, and of /debug/shadow; off: none")
+	flags.Var(s.debug, "debug-listen", "loopback address of /debug/rules, which shows the active rules and watches; off: none")
 	flags.BoolVar(&s.pprof, "pprof", false, "serve profiles at /debug/pprof/ on the address of --debug-listen")
 	flags.Var(s.logLevel, "log-level", "lowest level to log")
 	flags.Var(s.logFormat, "log-format", "format of the log")

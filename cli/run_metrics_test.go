@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
@@ -16,7 +15,7 @@ import (
 
 	"reconcel/cli/internal/rulewatch"
 	"reconcel/engine"
-	"reconcel/engine/shadow"
+	"reconcel/engine/unwritten"
 	"reconcel/rules"
 )
 
@@ -25,7 +24,7 @@ func metricLabels(t *testing.T) map[string][]string {
 	t.Helper()
 	registry := newMetrics()
 	rulewatch.NewMetrics(registry)
-	registry.MustRegister(shadow.NewLedger(time.Time{}))
+	registry.MustRegister(unwritten.NewChanges())
 	options := engine.Options{Config: &rest.Config{Host: "https://127.0.0.1"}, Log: slog.New(slog.DiscardHandler), Metrics: registry}
 	if _, err := engine.New(options, &rules.Program{}); err != nil {
 		t.Fatal(err)

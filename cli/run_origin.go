@@ -45,9 +45,9 @@ func origin(paths []string) string {
 	return hostname() + ":" + text
 }
 
-// last returns how a process finds the rules that were active last. A shadow tries its own rules and no others.
+// last returns how a process finds the rules that were active last. A dry run tries its own rules and no others.
 func (s *runFlags) last(machine *engine.Engine) func(context.Context) ([]source.File, error) {
-	if s.shadow {
+	if s.dryRun {
 		return nil
 	}
 	return machine.LastFiles

@@ -17,7 +17,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"reconcel": func() { os.Exit(cli.Main()) }, conversion.Program: main})
+	testscript.Main(m, map[string]func(){"reconcel": func() { os.Exit(cli.Main()) }, conversion.Program: main}) //nolint:forbidigo // The test binary is the command itself.
 }
 
 // TestScripts runs reconcel with the program beside it.

@@ -54,7 +54,7 @@ func TestChartTemplatesAreTheSameForAllRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := options
-	o.Name, o.Namespace, o.Namespaced, o.Shadow = "other", "elsewhere", []string{"team"}, true
+	o.Name, o.Namespace, o.Namespaced, o.DryRun = "other", "elsewhere", []string{"team"}, true
 	written, err := o.Chart(o.Roles(needs(t, deploy.Usual, rules)), files)
 	if err != nil {
 		t.Fatal(err)

@@ -25,9 +25,9 @@ type Options struct {
 	IgnoredChecks []string // optional: named checks that are turned off
 	Events        string   // optional: the flag --events of run; default: that of run
 
-	// Shadow makes an installation that writes nothing beside the one of this name. Its own
+	// DryRun makes an installation that writes nothing beside the one of this name. Its own
 	// objects have another name.
-	Shadow bool
+	DryRun bool
 
 	// Namespaced are the watched namespaces; empty means all. If it is set, no
 	// cluster-scoped objects are generated.
@@ -51,8 +51,8 @@ func (o Options) metricsName() string { return o.objectName() + "-metrics" }
 
 // objectName is the name of the objects.
 func (o Options) objectName() string {
-	if o.Shadow {
-		return o.Name + "-shadow"
+	if o.DryRun {
+		return o.Name + "-dry-run"
 	}
 	return o.Name
 }
@@ -62,7 +62,7 @@ func (o Options) objectName() string {
 // ServiceAccounts come last.
 func (o Options) Roles(p *Permissions) []Manifest {
 	needed := o.own(p.bundles)
-	if o.Shadow {
+	if o.DryRun {
 		p, needed = p.reading(), needed.reading()
 	}
 	own := fillTemplate("role.yaml", o.values(values{"rules": roleRules(needed)}))
@@ -125,9 +125,9 @@ func (o Options) Manifests(p *Permissions, files []RulesFile) []Manifest {
 	return all
 }
 
-// hasFlowSchema reports whether there is a FlowSchema, which is cluster-scoped. A shadow
+// hasFlowSchema reports whether there is a FlowSchema, which is cluster-scoped. A dry run
 // renews no Lease.
-func (o Options) hasFlowSchema() bool { return len(o.Namespaced) == 0 && !o.Shadow }
+func (o Options) hasFlowSchema() bool { return len(o.Namespaced) == 0 && !o.DryRun }
 
 // Missing names the cluster-scoped objects that Manifests omits with
 // Options.Namespaced, or returns "".
@@ -135,7 +135,7 @@ func (o Options) Missing() string {
 	switch {
 	case len(o.Namespaced) == 0:
 		return ""
-	case o.Shadow:
+	case o.DryRun:
 		return "Namespace " + o.Namespace + ", which must exist"
 	}
 	return "Namespace " + o.Namespace + ", which must exist, and FlowSchema " + o.Name + "-lease, which is optional"
@@ -172,8 +172,8 @@ func (o Options) arguments() *yaml.Node {
 	if o.Events != "" {
 		args = append(args, "--events="+o.Events)
 	}
-	if o.Shadow {
-		args = append(args, "--shadow")
+	if o.DryRun {
+		args = append(args, "--dry-run")
 	}
 	if len(o.Namespaced) > 0 {
 		args = append(args, "--namespaced="+strings.Join(o.Namespaced, ","))

@@ -93,7 +93,7 @@ func (p *Permissions) sorted() (all []Access) {
 	return all
 }
 
-// reading returns the permissions of a shadow: to read what the rules write, too.
+// reading returns the permissions of a dry run: to read what the rules write, too.
 func (p *Permissions) reading() *Permissions {
 	out := newPermissions()
 	for t, a := range p.accesses {

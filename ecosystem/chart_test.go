@@ -29,14 +29,14 @@ func TestChartEqualsManifests(t *testing.T) {
 	if err != nil || len(files) < 20 {
 		t.Fatalf("%d examples: %v", len(files), err)
 	}
-	installations := map[string]deploy.Options{"default": usual, "one": usual, "shadow": usual, "namespaced": usual, "flags": usual}
+	installations := map[string]deploy.Options{"default": usual, "one": usual, "dry-run": usual, "namespaced": usual, "flags": usual}
 	change := func(name string, set func(*deploy.Options)) {
 		o := installations[name]
 		set(&o)
 		installations[name] = o
 	}
 	change("one", func(o *deploy.Options) { o.Replicas, o.Name, o.Namespace = 1, "yes", "other" })
-	change("shadow", func(o *deploy.Options) { o.Shadow, o.Replicas = true, 1 })
+	change("dry-run", func(o *deploy.Options) { o.DryRun, o.Replicas = true, 1 })
 	change("namespaced", func(o *deploy.Options) { o.Namespaced = []string{"team-a", "team-b"} })
 	change("flags", func(o *deploy.Options) {
 		o.Events, o.AllowedKinds, o.IgnoredChecks = "all", []string{"PriorityClass.scheduling.k8s.io"}, []string{"literal-name"}

@@ -61,7 +61,7 @@ func (e *Engine) startCleanup(ctx context.Context, pl *plan) {
 	}
 	e.logKept(pl.orphaned.Kept)
 	e.reportHolds(pl)
-	if e.shadow != nil {
+	if e.dryRun != nil {
 		do(func() { e.foreseeCleanup(ctx, pl) })
 		return
 	}

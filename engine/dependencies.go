@@ -100,9 +100,9 @@ func (s Dependencies) sender() watch.Sender {
 
 // newEngine returns an engine that runs nothing yet.
 func newEngine(s Dependencies, options Options, program *rules.Program) *Engine {
-	pretending := s.pretend(options.Shadow)
+	dry := s.dryRun(options.DryRun)
 	e := &Engine{
-		shadow:  pretending,
+		dryRun:  dry,
 		options: options, program: program, log: options.Log,
 		client: s.Client, sender: s.sender(), kinds: s.Kinds, events: recorder{options.Events.of(s.Events)}, clock: s.Clock, queue: s.Queue,
 		random: s.Random, inFlight: s.InFlight, coverage: s.Coverage,
@@ -112,14 +112,14 @@ func newEngine(s Dependencies, options Options, program *rules.Program) *Engine 
 		judgeMissing: judgeByTime(s.Clock),
 		inventory: inventory.New(s.Client, inventory.Options{
 			Namespace: options.Namespace, Installation: options.Name, FieldManager: managedfields.Manager,
-			Source: options.Source, ConfirmRemoval: options.ConfirmRemoval, Shadow: options.Shadow != nil,
+			Source: options.Source, ConfirmRemoval: options.ConfirmRemoval, DryRun: options.DryRun != nil,
 		}),
 	}
 	e.metrics = newMetrics(options.Metrics, e.queue.Len)
-	if pretending == nil {
+	if dry == nil {
 		options.Metrics.MustRegister(e.metrics.writes, e.metrics.idle)
 	} else {
-		options.Metrics.MustRegister(pretending.ledger)
+		options.Metrics.MustRegister(dry.changes)
 	}
 	options.Metrics.MustRegister(census{e.plan.Load})
 	e.say("starting")

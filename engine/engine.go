@@ -39,7 +39,7 @@ type Engine struct {
 	random   func() float64
 	inFlight int
 	coverage *rules.Coverage
-	shadow   *shadowing // nil: this engine writes
+	dryRun   *dryRun // nil: this engine writes
 
 	judgeMissing missingJudge
 
@@ -87,7 +87,7 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 	options.Metrics.MustRegister(unreachable.Metric())
 	wrappers := []transport.WrapperFunc{unreachable.Wrap}
 	var candidate *leader.Candidate
-	if options.Leadership != nil && options.Shadow == nil {
+	if options.Leadership != nil && options.DryRun == nil {
 		var err error
 		name := types.NamespacedName{Namespace: options.Namespace, Name: options.Name}
 		if candidate, err = leader.NewCandidate(options.Config, name, unreachable, options.Log, *options.Leadership); err != nil {
@@ -188,7 +188,7 @@ func (e *Engine) run(ctx context.Context, approved <-chan *rules.Program) {
 	}
 	e.startCleanup(ctx, e.plan.Load())
 	e.background.Go(func() { e.reloadWhenAsked(ctx) })
-	if e.shadow == nil {
+	if e.dryRun == nil {
 		e.metrics.leader.Set(1)
 		e.background.Go(func() { e.followRejected(ctx) })
 	}

@@ -12,7 +12,7 @@ import (
 // An Inspection is the state of an engine, for debugging. It quotes no object. Its
 // JSON is documented.
 type Inspection struct {
-	State   string            `json:"state"` // leader, standby, shadow, or what the engine waits for
+	State   string            `json:"state"` // leader, standby, dry run, or what the engine waits for
 	Queue   QueueInspection   `json:"queue"`
 	Rules   []RuleInspection  `json:"rules"`
 	Watches []WatchInspection `json:"watches"`
@@ -51,8 +51,8 @@ func (e *Engine) Inspect() Inspection {
 	}
 	switch {
 	case i.State != "":
-	case e.shadow != nil:
-		i.State = "shadow"
+	case e.dryRun != nil:
+		i.State = "dry run"
 	case e.working.Load():
 		i.State = "leader"
 	default:

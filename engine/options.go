@@ -57,7 +57,7 @@ type Options struct {
 	// which returns it. nil approves the program of New.
 	Approve func(context.Context) (*rules.Program, error)
 
-	Shadow *Shadow // nil: this process writes when it leads
+	DryRun *DryRun // nil: this process writes when it leads
 
 	Workers      int           // primaries reconciled at the same time; default 16
 	ReapplyEvery time.Duration // how often a converged child is applied again; 0: never

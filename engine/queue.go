@@ -69,9 +69,6 @@ func (e *Engine) route(pl *plan) *plan {
 			watch.Lookup: func(o *watch.Object) { w.EachReader(o, e.queue.Add) },
 		}
 		w.Notify(onChange[w.Role], func() { e.enqueueAll(w) })
-		if e.shadow != nil {
-			w.Witness(func(old, now *watch.Object) { e.witness(w, old, now) })
-		}
 	}
 	return pl
 }
@@ -221,8 +218,8 @@ func (e *Engine) serveNext(ctx context.Context) bool {
 // object cannot stop the reconciliation of the others.
 func (e *Engine) serve(ctx context.Context, req Request) (result Result, err error) {
 	defer e.recoverPanic(req, &err)
-	if e.shadow != nil {
-		return e.reconcileShadow(ctx, req)
+	if e.dryRun != nil {
+		return e.reconcileDry(ctx, req)
 	}
 	return e.reconcile(ctx, req)
 }

@@ -51,8 +51,8 @@ func (s *succession) addToRollout(c *change, last *rules.Rule) {
 
 // resume takes the state of the rollouts from the inventory. What the user has changed since
 // goes first to the primaries that a rollout had reached. Complete rollouts are over, and so
-// are those of a shadow that the controller does not make.
-func (s *succession) resume(was *inventory.Recorded, shadow *shadowing) {
+// are those of a dry run that the controller does not make.
+func (s *succession) resume(was *inventory.Recorded, dry *dryRun) {
 	maps.DeleteFunc(s.rollouts, func(kind schema.GroupKind, ro *rollout) bool {
 		before, known := was.Rollouts[kind.String()]
 		switch {
@@ -65,7 +65,7 @@ func (s *succession) resume(was *inventory.Recorded, shadow *shadowing) {
 		default:
 			ro.is.State = inventory.Progressing
 		}
-		return ro.is.State == inventory.Complete || shadow != nil && before.To != ro.is.To
+		return ro.is.State == inventory.Complete || dry != nil && before.To != ro.is.To
 	})
 }
 

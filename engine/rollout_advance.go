@@ -34,7 +34,7 @@ func (e *Engine) decidePending(ctx context.Context, pl *plan) (again bool, err e
 	}
 	for of, h := range pl.holds {
 		now := was.Entries[inventory.Key{Rule: of.name, Kind: of.kind.String()}]
-		again = again || was.Approved(h.hash) || now.Digest != h.since // For a shadow, the controller decides.
+		again = again || was.Approved(h.hash) || now.Digest != h.since // For a dry run, the controller decides.
 	}
 	for _, kind := range slices.SortedFunc(maps.Keys(pl.rollouts), func(a, b schema.GroupKind) int { return cmp.Compare(a.String(), b.String()) }) {
 		done, failed := e.continueRollout(ctx, pl.primaries[kind], was.Rollouts[kind.String()])
@@ -45,11 +45,11 @@ func (e *Engine) decidePending(ctx context.Context, pl *plan) (again bool, err e
 
 // continueRollout takes the next step of a rollout, and reports whether the program must be
 // loaded again: the rollout is complete, or now is another state in the inventory, which a user
-// or, for a shadow, the controller has set.
+// or, for a dry run, the controller has set.
 func (e *Engine) continueRollout(ctx context.Context, pk *primaryKind, now inventory.Rollout) (again bool, err error) {
 	ro := pk.rollout
 	is := ro.state()
-	if now != is || e.shadow != nil || is.State != inventory.Progressing {
+	if now != is || e.dryRun != nil || is.State != inventory.Progressing {
 		return now != is, nil
 	}
 	next := ro.next(pk)

@@ -86,7 +86,7 @@ func (s *Stepper) start(ctx context.Context, pl *plan, running []*watch.Watch, l
 func (s *Stepper) startCleanup(ctx context.Context, pl *plan) error {
 	e := s.engine
 	e.reportHolds(pl)
-	if e.shadow != nil {
+	if e.dryRun != nil {
 		e.tryForesee(ctx, pl)
 		return nil
 	}
@@ -174,7 +174,7 @@ func (s *Stepper) Serve(ctx context.Context) bool {
 // or for primaries. It returns the rules if they must be followed again.
 func (s *Stepper) CleanUp(ctx context.Context) (*rules.Program, error) {
 	pl := s.engine.plan.Load()
-	if s.engine.shadow != nil {
+	if s.engine.dryRun != nil {
 		s.engine.tryForesee(ctx, pl)
 	} else {
 		s.engine.removeUnusedKinds(ctx, pl)

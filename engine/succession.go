@@ -194,7 +194,7 @@ func (e *Engine) succeed(ctx context.Context, was *inventory.Recorded, pl, old *
 			s.addToRollout(c, last)
 		}
 	}
-	s.resume(was, e.shadow)
+	s.resume(was, e.dryRun)
 	for _, ro := range s.rollouts {
 		earlier = append(earlier, ro.earlier...)
 	}

@@ -31,8 +31,8 @@ type Options struct {
 	Source string
 	// ConfirmRemoval names rules that are removed whatever source had them.
 	ConfirmRemoval []string
-	// Shadow: changes have no effect.
-	Shadow bool
+	// DryRun: changes have no effect.
+	DryRun bool
 }
 
 // An Inventory reads and writes the ConfigMap of one installation.
@@ -249,7 +249,7 @@ func (inv *Inventory) tryChange(ctx context.Context, edit func(*content) error) 
 	if err != nil {
 		return err
 	}
-	if err := edit(&c); err != nil || inv.options.Shadow {
+	if err := edit(&c); err != nil || inv.options.DryRun {
 		return err
 	}
 	if stored == nil {
@@ -282,7 +282,7 @@ func (inv *Inventory) create(ctx context.Context, c *content) (created bool, err
 // Restore creates the ConfigMap again, as it was last seen, if it was deleted, and reports whether it
 // did. Without it, the next process would not know the kinds of removed children.
 func (inv *Inventory) Restore(ctx context.Context) (restored bool, err error) {
-	if inv.client == nil || inv.options.Shadow {
+	if inv.client == nil || inv.options.DryRun {
 		return false, nil
 	}
 	inv.mu.Lock()

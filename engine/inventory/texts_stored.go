@@ -55,7 +55,7 @@ type textStore struct {
 // nothing if it has the files already.
 func (s *textStore) keep(ctx context.Context, program *rules.Program, others []string) error {
 	name := revisionOf(program.Sources())
-	if name == "" || s.options.Shadow {
+	if name == "" || s.options.DryRun {
 		return nil
 	}
 	if s.known == nil {
@@ -86,7 +86,7 @@ func (s *textStore) learn(ctx context.Context) error {
 
 // restore writes the texts again if they were deleted or changed, and reports whether they were.
 func (s *textStore) restore(ctx context.Context) (restored bool, err error) {
-	if s.known == nil || s.options.Shadow {
+	if s.known == nil || s.options.DryRun {
 		return false, nil
 	}
 	found, err := s.read(ctx)

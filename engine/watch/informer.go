@@ -87,9 +87,6 @@ func (h handler) OnDelete(item any) {
 // deleted. It also reports the old state if that may concern primaries that the new state does
 // not concern.
 func (w *Watch) changed(old, now *Object) {
-	if w.witness != nil {
-		w.witness(old, now)
-	}
 	switch {
 	case now == nil:
 		w.onChange(old)

@@ -54,7 +54,6 @@ type Watch struct {
 
 	onChange func(*Object)
 	onListed func()
-	witness  func(old, now *Object) // may be nil
 
 	cache   atomic.Pointer[Cache]
 	listing atomic.Pointer[Cache] // the same cache, set before its first list
@@ -80,15 +79,6 @@ func (w *Watch) Cached(object map[string]any) map[string]any { return w.reads.Of
 func (w *Watch) Notify(onChange func(*Object), onListed func()) {
 	if w.onChange == nil {
 		w.onChange, w.onListed = onChange, onListed
-	}
-}
-
-// Witness sets a handler that is also told the old state: it is nil for an object that was added,
-// and now is nil for one that was deleted. It is not told of those of the first list. Like those of
-// Notify, it must be set before the watch runs.
-func (w *Watch) Witness(saw func(old, now *Object)) {
-	if w.witness == nil {
-		w.witness = saw
 	}
 }
 

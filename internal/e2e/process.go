@@ -74,7 +74,7 @@ func (c Command) Start(t *testing.T) *Process {
 		t.Fatal(err)
 	}
 	p.Cmd = exec.Command(c.Binary, slices.Concat([]string{"run"}, c.Args)...)
-	p.Stderr = log
+	p.Stdout, p.Stderr = log, log
 	p.Env = append(Environment(), c.Env...)
 	if err := p.Cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func (c Command) Start(t *testing.T) *Process {
 	return p
 }
 
-// Log returns the whole log of the process.
+// Log returns all that the process has logged and printed.
 func (p *Process) Log() string {
 	p.t.Helper()
 	log, err := os.ReadFile(p.LogFile)

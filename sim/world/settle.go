@@ -104,9 +104,9 @@ func (w *World) sleep(until time.Time) bool {
 	return true
 }
 
-// all returns the shadows and the controller, in the order in which they work.
+// all returns the dry runs and the controller, in the order in which they work.
 func (w *World) all() []controller {
-	return append(w.shadows[:len(w.shadows):len(w.shadows)], w.controller)
+	return append(w.dryRuns[:len(w.dryRuns):len(w.dryRuns)], w.controller)
 }
 
 // cleanUp runs the periodic cleanups, and reports whether they are more work than before: rules

@@ -32,8 +32,8 @@ type Options struct {
 	MaxDeletions *intstr.IntOrString
 	// Coverage records which expressions ran. It may be nil.
 	Coverage *rules.Coverage
-	// Turn chooses which of n controllers works next. The last one writes, the others are its
-	// shadows. Default: the first.
+	// Turn chooses which of n controllers works next. The last one writes, the others are dry
+	// runs. Default: the first.
 	Turn func(n int) int
 }
 
@@ -43,7 +43,7 @@ type World struct {
 	cluster *sim.Cluster
 	clock   *testclock.FakePassiveClock
 	controller
-	shadows []controller
+	dryRuns []controller
 	client  dynamic.Interface // the controller's
 	shown   int               // how many changes the controllers have seen
 }
@@ -95,32 +95,32 @@ func (w *World) start(ctx context.Context) error {
 	return w.follow(ctx, w.controller, w.options.Program)
 }
 
-func (w *World) newController(coverage *rules.Coverage, shadow *engine.Shadow) controller {
+func (w *World) newController(coverage *rules.Coverage, dry *engine.DryRun) controller {
 	q := NewQueue(w.clock)
 	dependencies := engine.Dependencies{
 		Client: w.client, Kinds: kinds{w.options.Kinds}, Events: w.cluster,
 		Clock: w.clock, Queue: q, Random: evenly, InFlight: 1, Coverage: coverage,
 	}
-	options := engine.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller, Namespaces: w.options.Namespaces, Events: w.options.Events, MaxDeletions: w.options.MaxDeletions, Shadow: shadow}
+	options := engine.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller, Namespaces: w.options.Namespaces, Events: w.options.Events, MaxDeletions: w.options.MaxDeletions, DryRun: dry}
 	return controller{q, engine.NewStepper(dependencies, options)}
 }
 
-// Shadow starts a shadow beside the controller.
-func (w *World) Shadow(ctx context.Context, program *rules.Program, shadow *engine.Shadow) error {
+// DryRun starts a dry run beside the controller.
+func (w *World) DryRun(ctx context.Context, program *rules.Program, dry *engine.DryRun) error {
 	if err := w.show(); err != nil {
 		return err
 	}
-	c := w.newController(nil, shadow)
-	w.shadows = append(w.shadows, c)
+	c := w.newController(nil, dry)
+	w.dryRuns = append(w.dryRuns, c)
 	return w.follow(ctx, c, program)
 }
 
-// ReloadShadows replaces the rules of all shadows.
-func (w *World) ReloadShadows(ctx context.Context, program *rules.Program) error {
+// ReloadDryRuns replaces the rules of all dry runs.
+func (w *World) ReloadDryRuns(ctx context.Context, program *rules.Program) error {
 	if err := w.show(); err != nil {
 		return err
 	}
-	for _, c := range w.shadows {
+	for _, c := range w.dryRuns {
 		if err := w.follow(ctx, c, program); err != nil {
 			return err
 		}

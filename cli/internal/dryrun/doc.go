@@ -1,5 +1,5 @@
 // Package dryrun is a client that writes nothing: it answers each write as the API
-// server would, and records it. diff runs the engine on it, and so does run --shadow.
+// server would, and records it. diff runs the engine on it, and so does run --dry-run.
 //
 //	client := dryrun.New(live, kinds)
 //	ctx, recorder := dryrun.Record(ctx)
@@ -28,5 +28,5 @@
 // # Without dry runs
 //
 // NewLocal merges every write itself. It needs no permission to write, and leaves out
-// what the API server would add or reject. NewContinuous does the same for run --shadow.
+// what the API server would add or reject. NewContinuous does the same for run --dry-run.
 package dryrun

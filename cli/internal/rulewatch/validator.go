@@ -29,9 +29,8 @@ type Validator struct {
 	Report  func(note string) // records that active rules are invalid
 	// Learn is told the schemas of each judgement, with the rules. It may be nil.
 	Learn func(*kindschema.Set, *rules.Program)
-	// Pretend is told the schemas, too. With it, the process is a shadow, which needs none of the permissions to write.
-	// It may be nil.
-	Pretend func(*kindschema.Set)
+	// DryRun is told the schemas, too. With it, the process needs none of the permissions to write. It may be nil.
+	DryRun func(*kindschema.Set)
 
 	checked  result           // the result of the last Check
 	by       discover.Schemas // the schemas of the last judgement of the active rules
@@ -153,8 +152,8 @@ func (v *Validator) judge(ctx context.Context, l *rules.Loaded, accepted discove
 	}
 	switch {
 	case r.Kinds == nil:
-	case v.Pretend != nil:
-		v.Pretend(r.Kinds)
+	case v.DryRun != nil:
+		v.DryRun(r.Kinds)
 		r.needed = []deploy.Access{}
 	default:
 		needs, _ := deploy.Needs(l.Program, r.Kinds, deploy.Usual) // A kind that is unknown now may be served later.

@@ -4,67 +4,63 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
 	"reconcel/engine/managedfields"
-	"reconcel/engine/shadow"
-	"reconcel/rules"
+	"reconcel/engine/unwritten"
 )
 
-// A Shadow makes an engine that writes nothing. It reconciles beside the leader of the same
-// installation, and its Ledger has what it would have done: it takes no Lease, sends no Events,
-// and does not write the inventory.
-type Shadow struct {
-	// Pretend returns the client that answers the writes of the engine.
-	Pretend func(dynamic.Interface) Pretender
-	Ledger  *shadow.Ledger
+// A DryRun makes an engine that writes nothing: it reconciles, and logs and counts what it would write. It
+// takes no Lease, sends no Events, and does not write the inventory.
+type DryRun struct {
+	// Client returns the client that answers the writes of the engine.
+	Client  func(dynamic.Interface) DryRunClient
+	Changes *unwritten.Changes
 }
 
-// A Pretender is a client whose writes have no effect: it answers each as the API server would.
-type Pretender interface {
+// A DryRunClient is a client whose writes have no effect: it answers each as the API server would.
+type DryRunClient interface {
 	dynamic.Interface
 	// Begin returns the context of one reconciliation, and a function that returns those of its
 	// writes so far that would change something, each part of an object once.
-	Begin(ctx context.Context) (context.Context, func() []shadow.Change)
+	Begin(ctx context.Context) (context.Context, func() []unwritten.Change)
 }
 
-// A shadowing is the part of an engine that has a Shadow.
-type shadowing struct {
-	client Pretender
-	ledger *shadow.Ledger
+// A dryRun is the part of an engine that has a DryRun.
+type dryRun struct {
+	client  DryRunClient
+	changes *unwritten.Changes
 }
 
-// pretend replaces everything by which an engine acts on the outside world.
-func (s *Dependencies) pretend(of *Shadow) *shadowing {
+// dryRun replaces everything by which an engine acts on the outside world.
+func (s *Dependencies) dryRun(of *DryRun) *dryRun {
 	if of == nil {
 		return nil
 	}
-	client := of.Pretend(s.Client)
+	client := of.Client(s.Client)
 	s.Client, s.Sender, s.Events = client, nil, untold{}
-	return &shadowing{client, of.Ledger}
+	return &dryRun{client, of.Changes}
 }
 
-// activityLog returns the log of actions. A shadow logs what it wants itself.
+// activityLog returns the log of actions. A dry run logs what it would write itself.
 func activityLog(options Options) *slog.Logger {
-	if options.Shadow != nil {
+	if options.DryRun != nil {
 		return slog.New(slog.DiscardHandler)
 	}
 	return options.Log
 }
 
-// longRetry is when a shadow looks again at a primary that it wants to change, if nothing
+// longRetry is when a dry run looks again at a primary that it would change, if nothing
 // happens. No write of its own ends what the primary waits for.
 const longRetry = 30 * time.Second
 
-// reconcileShadow reconciles a primary from the state of the cluster, and records in the ledger what
-// that would change. Like a Preview, it continues with the answers to its writes while these let it do
-// more. Then it forgets them: the next reconciliation starts from the state of the cluster again.
-func (e *Engine) reconcileShadow(ctx context.Context, req Request) (result Result, err error) {
-	ctx, writes := e.shadow.client.Begin(ctx)
+// reconcileDry reconciles a primary from the state of the cluster, and records what that would change. Like a
+// Preview, it continues with the answers to its writes while these let it do more. Then it forgets them: the
+// next reconciliation starts from the state of the cluster again.
+func (e *Engine) reconcileDry(ctx context.Context, req Request) (result Result, err error) {
+	ctx, writes := e.dryRun.client.Begin(ctx)
 	pl := e.enter()
 	defer pl.leave()
 	var last *pass
@@ -76,7 +72,7 @@ func (e *Engine) reconcileShadow(ctx context.Context, req Request) (result Resul
 		}
 		last = p
 		defer renderings.Put(p.rendering)
-		result, err = p.runShadow(ctx, writes)
+		result, err = p.runDry(ctx, writes)
 		count := len(writes())
 		if count == done || err != nil {
 			break
@@ -84,11 +80,7 @@ func (e *Engine) reconcileShadow(ctx context.Context, req Request) (result Resul
 		done = count
 	}
 	changes := writes()
-	if last == nil && len(changes) == 0 && err == nil && req.Kind != rules.BundleKind.GroupKind() {
-		e.shadow.ledger.Gone(req, e.clock.Now())
-		return result, nil
-	}
-	news := e.shadow.ledger.Reconciled(req, shadow.Outcome{Changes: changes, Exists: last.exists}, e.clock.Now())
+	news := e.wouldWrite(req, changes)
 	if last != nil {
 		last.memory.forgetWrites() // Also without changes: a write that changes nothing is answered, too.
 	}
@@ -98,9 +90,18 @@ func (e *Engine) reconcileShadow(ctx context.Context, req Request) (result Resul
 	return result, err
 }
 
-// runShadow is run, but the delay of a report that the shadow would write now stays over: it must
+// wouldWrite records and logs changes. It reports whether any of them is new.
+func (e *Engine) wouldWrite(req Request, changes []unwritten.Change) bool {
+	news := e.dryRun.changes.Replace(req, changes)
+	for _, c := range news {
+		e.log.Info("would write", "action", string(c.Action), "object", req.String(), "child", c.Object())
+	}
+	return len(news) > 0
+}
+
+// runDry is run, but the delay of a report that would be written now stays over: it must
 // not begin again at each reconciliation.
-func (p *pass) runShadow(ctx context.Context, writes func() []shadow.Change) (Result, error) {
+func (p *pass) runDry(ctx context.Context, writes func() []unwritten.Change) (Result, error) {
 	m := p.memory
 	unsettled, unreported := m.unsettled, m.unreported
 	result, err := p.run(ctx)
@@ -115,17 +116,8 @@ func (p *pass) runShadow(ctx context.Context, writes func() []shadow.Change) (Re
 	return result, err
 }
 
-func isStatus(p shadow.Part) bool {
+func isStatus(p unwritten.Part) bool {
 	return p.Subresource == "status" || p.Manager == managedfields.StatusManager
-}
-
-// exists reports whether an object must exist for the primary. Without a reconciliation, none must.
-func (p *pass) exists(kind string, of shadow.Part) bool {
-	if p == nil {
-		return false
-	}
-	id := rules.Identity{GVK: schema.GroupVersionKind{Group: of.Resource.Group, Kind: kind}, Namespace: of.Namespace, Name: of.Name}
-	return slices.ContainsFunc(p.rendering.Rules, func(r rules.RuleResult) bool { return r.Matches && !r.Teardown && rendersObject(&r, id) })
 }
 
 // foreseeCleanup records what the cleanup of removed rules would do, as often as the leader tries it,
@@ -142,7 +134,7 @@ func (e *Engine) foreseeCleanup(ctx context.Context, pl *plan) {
 // tryForesee returns the number of changes that the cleanup wants now.
 func (e *Engine) tryForesee(ctx context.Context, pl *plan) (left int) {
 	foresee := func(task Request, do func(context.Context) error) {
-		ctx, writes := e.shadow.client.Begin(ctx)
+		ctx, writes := e.dryRun.client.Begin(ctx)
 		if err := do(ctx); err != nil {
 			e.log.Debug("cleanup not foreseen, will retry", "rule", task.Name, "error", err)
 			left++
@@ -150,7 +142,7 @@ func (e *Engine) tryForesee(ctx context.Context, pl *plan) (left int) {
 		}
 		changes := writes()
 		left += len(changes)
-		e.shadow.ledger.Cleaned(task, changes, e.clock.Now())
+		e.wouldWrite(task, changes)
 	}
 	for _, f := range pl.orphaned.Finalizers {
 		foresee(Request{Kind: f.Primary(), Name: f.Rule}, func(ctx context.Context) error { return e.removeMarks(ctx, pl, f) })
@@ -167,7 +159,7 @@ func (e *Engine) tryForesee(ctx context.Context, pl *plan) (left int) {
 	return left
 }
 
-// forgetWrites forgets answers that were only pretended.
+// forgetWrites forgets the answers of a dry run.
 func (m *memory) forgetWrites() {
 	m.children, m.byID, m.deleted, m.status, m.self, m.patches = nil, nil, nil, writtenStatus{}, nil, nil
 }

@@ -1,10 +1,12 @@
-// Package pretend is the client of run --shadow: a client of package dryrun that sends nothing but
-// reads. It turns the writes of one reconciliation into changes for the ledger of package shadow.
-package pretend
+// Package dryclient is the client of run --dry-run: a client of package dryrun that sends nothing but
+// reads. It turns the writes of one reconciliation into changes.
+package dryclient
 
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -15,7 +17,7 @@ import (
 	"reconcel/cli/internal/dryrun"
 	"reconcel/engine"
 	"reconcel/engine/managedfields"
-	"reconcel/engine/shadow"
+	"reconcel/engine/unwritten"
 	"reconcel/rules/schema"
 	"reconcel/sim"
 )
@@ -48,25 +50,25 @@ func (s *Schemas) get() (*sim.Kinds, error) {
 	return s.kinds, s.err
 }
 
-// New returns what an engine needs to be a shadow.
-func New(schemas *Schemas, ledger *shadow.Ledger) *engine.Shadow {
-	return &engine.Shadow{Ledger: ledger, Pretend: func(live dynamic.Interface) engine.Pretender {
+// New returns what an engine needs for a dry run.
+func New(schemas *Schemas, changes *unwritten.Changes) *engine.DryRun {
+	return &engine.DryRun{Changes: changes, Client: func(live dynamic.Interface) engine.DryRunClient {
 		return client{dryrun.NewContinuous(live, schemas.get)}
 	}}
 }
 
 type client struct{ *dryrun.Client }
 
-// Begin implements engine.Pretender.
-func (client) Begin(ctx context.Context) (context.Context, func() []shadow.Change) {
+// Begin implements engine.DryRunClient.
+func (client) Begin(ctx context.Context) (context.Context, func() []unwritten.Change) {
 	ctx, recorder := dryrun.Record(ctx)
-	return ctx, func() []shadow.Change { return changes(recorder.Writes()) }
+	return ctx, func() []unwritten.Change { return changes(recorder.Writes()) }
 }
 
 // changes returns the writes that would change something. Of several writes of one part of an object,
 // the last one counts, with what all of them do to the object.
-func changes(writes []*dryrun.Write) (all []shadow.Change) {
-	byPart := map[shadow.Part]int{}
+func changes(writes []*dryrun.Write) (all []unwritten.Change) {
+	byPart := map[unwritten.Part]int{}
 	for _, w := range writes {
 		if w.Err != nil || w.Rehearsal || !isChange(w) {
 			continue
@@ -84,27 +86,27 @@ func changes(writes []*dryrun.Write) (all []shadow.Change) {
 }
 
 // merged is what two writes do to an object.
-func merged(first, second shadow.Action) shadow.Action {
-	if first == shadow.Created && second == shadow.Configured {
+func merged(first, second unwritten.Action) unwritten.Action {
+	if first == unwritten.Created && second == unwritten.Configured {
 		return first
 	}
 	return second
 }
 
-func changeOf(w *dryrun.Write) shadow.Change {
-	c := shadow.Change{Kind: kindOf(w)}
-	c.Part = shadow.Part{
+func changeOf(w *dryrun.Write) unwritten.Change {
+	c := unwritten.Change{Kind: kindOf(w)}
+	c.Part = unwritten.Part{
 		Resource: w.Resource.GroupResource(), Namespace: w.Namespace, Name: w.Name, Subresource: w.Subresource, Manager: cmp.Or(w.Manager, managedfields.Manager),
 	}
 	switch {
 	case w.Deletes():
-		c.Action = shadow.Deleted
+		c.Action = unwritten.Deleted
 	case w.Before == nil:
-		c.Action = shadow.Created
+		c.Action = unwritten.Created
 	default:
-		c.Action = shadow.Configured
+		c.Action = unwritten.Configured
 	}
-	c.Digest = shadow.DigestOf(w.Body, w.Resource == secrets)
+	c.Digest = digestOf(w.Body, w.Resource == secrets)
 	return c
 }
 
@@ -135,6 +137,41 @@ func content(u *unstructured.Unstructured) map[string]any {
 		managers[i].Time = nil
 	}
 	u.SetManagedFields(managers)
-	shadow.WithoutTimes(u.Object)
+	withoutTimes(u.Object)
 	return u.Object
+}
+
+// digestOf returns the digest of the body of a write. It leaves out what differs between two
+// writes that mean the same: the state that the write is for, times of conditions, and the
+// values of Secrets, which may be generated. The hash of the rendering stands for those.
+func digestOf(body []byte, isSecret bool) [sha256.Size]byte {
+	var object map[string]any
+	if json.Unmarshal(body, &object) != nil {
+		return sha256.Sum256(body)
+	}
+	if metadata, ok := object["metadata"].(map[string]any); ok {
+		delete(metadata, "uid")
+		delete(metadata, "resourceVersion")
+	}
+	withoutTimes(object)
+	if isSecret {
+		delete(object, "data")
+		delete(object, "stringData")
+	}
+	canonical, err := json.Marshal(object)
+	if err != nil {
+		return sha256.Sum256(body)
+	}
+	return sha256.Sum256(canonical)
+}
+
+// withoutTimes removes the times of conditions from an object.
+func withoutTimes(object map[string]any) {
+	status, _ := object["status"].(map[string]any)
+	conditions, _ := status["conditions"].([]any)
+	for _, c := range conditions {
+		if condition, ok := c.(map[string]any); ok {
+			delete(condition, "lastTransitionTime")
+		}
+	}
 }
