@@ -13,7 +13,6 @@ import (
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/offline"
 	"reconcel/cli/internal/reference"
-	"reconcel/cli/internal/settings"
 	"reconcel/rules"
 	"reconcel/rules/check"
 	"reconcel/rules/infer"
@@ -26,11 +25,10 @@ type docsFlags struct {
 	crds   []string
 	kinds  []string
 	folder string
-	output *settings.Value[string]
 }
 
 func (a *app) docsCommand() *cobra.Command {
-	f := &docsFlags{output: settings.Choice("markdown", "html")}
+	f := &docsFlags{}
 	cmd := &cobra.Command{
 		Use:   "docs -f RULES...",
 		Short: "Write pages for the users of the kinds that rules are for",
@@ -48,13 +46,13 @@ that reconcel crd derives from the rules. Usual expressions are put into words, 
 others are shown as the rules have them.
 
 All pages go to stdout as one document, or with --dir each into a file of its own, such
-as webapp.md. --dir overwrites these files, and prints their names. -o html is a page
-that needs no other file. No cluster and no kubeconfig is read.
+as webapp.md. --dir overwrites these files, and prints their names. No cluster and no
+kubeconfig is read.
 
 Exit code: 0 the pages are written, 1 the rules or a CRD have errors, 2 wrong usage, 3 a
 file cannot be read or written.`,
 		Example: `  reconcel docs -f rules/ --crd crds/ > REFERENCE.md
-  reconcel docs -f examples/webapp/rules.yaml --crd crds/ --kind WebApp -o html > webapp.html
+  reconcel docs -f examples/webapp/rules.yaml --crd crds/ --kind WebApp > webapp.md
   reconcel docs -f rules/ --crd crds/ --dir docs/kinds`,
 		Args:    flagsOnly,
 		PreRunE: inProject,
@@ -65,7 +63,6 @@ file cannot be read or written.`,
 	flags.StringSliceVar(&f.crds, "crd", nil, "`file` or folder of CustomResourceDefinitions; may be repeated (default: those in the folders of rules)")
 	flags.StringSliceVar(&f.kinds, "kind", nil, "only this `kind`, such as WebApp; may be repeated (default: all)")
 	flags.StringVar(&f.folder, "dir", "", "`folder` to write a file for each kind to")
-	outputFlag(flags, f.output)
 	return cmd
 }
 
@@ -91,7 +88,7 @@ func (a *app) docs(f *docsFlags) error {
 	case f.folder != "":
 		return a.writePages(f, pages)
 	}
-	return a.print(f.format(pages))
+	return a.print(reference.Markdown(pages))
 }
 
 // wanted returns which kinds --kind selects.
@@ -155,22 +152,14 @@ func described(loaded *rules.Loaded, kinds offline.Kinds) (reference.Source, err
 	return from, nil
 }
 
-func (f *docsFlags) format(pages []*reference.Page) []byte {
-	if f.output.Value == "html" {
-		return reference.HTML(pages)
-	}
-	return reference.Markdown(pages)
-}
-
 // writePages writes each page into a file of its own.
 func (a *app) writePages(f *docsFlags, pages []*reference.Page) error {
 	if err := os.MkdirAll(f.folder, 0o755); err != nil {
 		return exit.Failure(err)
 	}
-	extension := map[string]string{"markdown": ".md", "html": ".html"}[f.output.Value]
 	for _, p := range pages {
-		path := filepath.Join(f.folder, fileOf(p, pages)+extension)
-		if err := os.WriteFile(path, f.format([]*reference.Page{p}), 0o644); err != nil {
+		path := filepath.Join(f.folder, fileOf(p, pages)+".md")
+		if err := os.WriteFile(path, reference.Markdown([]*reference.Page{p}), 0o644); err != nil {
 			return exit.Failure(fmt.Errorf("%s: cannot be written: %w", path, exit.Cause(err)))
 		}
 		if err := a.print([]byte(path + "\n")); err != nil {

@@ -4,8 +4,7 @@
 //	pages, err := reference.Pages(reference.Source{Loaded: loaded, Kinds: kinds, Definitions: crds})
 //	text := reference.Markdown(pages)
 //
-// A Page is sections of blocks: paragraphs, tables, YAML (page.go). Markdown and
-// HTML print the same blocks (markdown.go, html.go), so neither says more than the other.
+// A Page is sections of blocks: paragraphs, tables, YAML (page.go). Markdown prints them.
 //
 // What a page says of fields comes from the CRD (definition.go, fields.go, limits.go,
 // example.go), and the rest from the compiled rules and their syntax: objects.go,
