@@ -124,7 +124,7 @@ func TestDryRunsBesideAController(t *testing.T) {
 			t.Errorf("%s has written: %v", user, found)
 		}
 	}
-	if log := dry["other"].Log(); !strings.Contains(log, `msg="would write" action=configured object=Foo/default/foo-0 child=Deployment/default/web-0`) || !strings.Contains(log, "configured   Deployment   10") {
+	if log := dry["other"].Log(); !strings.Contains(log, `msg="configured (dry run)" object=Foo/default/foo-0 child=Deployment/default/web-0`) || !strings.Contains(log, "configured   Deployment   10") {
 		t.Errorf("the log does not say what would be written:\n%s", log)
 	}
 	if log := dry["same"].Log(); !strings.Contains(log, "Nothing would be written (dry run).") {

@@ -35,7 +35,7 @@ const (
 
 // A logEntry is one action to log.
 type logEntry struct {
-	what   string // created, configured, replaced, adopted, deleted, synced
+	what   string // created, configured, replaced, adopted, deleted, synced; or that with (dry run)
 	object string // the primary
 	child  string // Kind/namespace/name; empty if the action is on the primary
 	rule   string
@@ -128,7 +128,15 @@ func (p *pass) did(what Action, d *rules.Desired, why string) {
 }
 
 func (e *Engine) logAction(what Action, primary Request, id rules.Identity, rule, why string) {
-	e.activity.record(e.clock.Now(), logEntry{what: string(what), object: primary.String(), child: id.String(), rule: rule, kind: id.GVK.Kind, why: why})
+	e.logActivity(logEntry{what: string(what), object: primary.String(), child: id.String(), rule: rule, kind: id.GVK.Kind, why: why})
+}
+
+// logActivity logs what happened to a primary or its children. In a dry run nothing happened: it logs what it
+// would write.
+func (e *Engine) logActivity(entry logEntry) {
+	if e.dryRun == nil {
+		e.activity.record(e.clock.Now(), entry)
+	}
 }
 
 // whyMissing returns the trigger of a creation.

@@ -106,7 +106,7 @@ func newEngine(s Dependencies, options Options, program *rules.Program) *Engine 
 		options: options, program: program, log: options.Log,
 		client: s.Client, sender: s.sender(), kinds: s.Kinds, events: recorder{options.Events.of(s.Events)}, clock: s.Clock, queue: s.Queue,
 		random: s.Random, inFlight: s.InFlight, coverage: s.Coverage,
-		activity: newActivity(activityLog(options)), started: s.Clock.Now(),
+		activity: newActivity(options.Log), started: s.Clock.Now(),
 		installation: options.Namespace + "/" + options.Name,
 		memories:     memories{of: map[Request]*memory{}},
 		judgeMissing: judgeByTime(s.Clock),

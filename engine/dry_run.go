@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"k8s.io/client-go/dynamic"
@@ -34,7 +33,7 @@ type dryRun struct {
 	changes *unwritten.Changes
 }
 
-// dryRun replaces everything by which an engine acts on the outside world.
+// dryRun replaces the clients with which an engine writes objects and sends Events.
 func (s *Dependencies) dryRun(of *DryRun) *dryRun {
 	if of == nil {
 		return nil
@@ -42,14 +41,6 @@ func (s *Dependencies) dryRun(of *DryRun) *dryRun {
 	client := of.Client(s.Client)
 	s.Client, s.Sender, s.Events = client, nil, untold{}
 	return &dryRun{client, of.Changes}
-}
-
-// activityLog returns the log of actions. A dry run logs what it would write itself.
-func activityLog(options Options) *slog.Logger {
-	if options.DryRun != nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return options.Log
 }
 
 // longRetry is when a dry run looks again at a primary that it would change, if nothing
@@ -94,7 +85,7 @@ func (e *Engine) reconcileDry(ctx context.Context, req Request) (result Result, 
 func (e *Engine) wouldWrite(req Request, changes []unwritten.Change) bool {
 	news := e.dryRun.changes.Replace(req, changes)
 	for _, c := range news {
-		e.log.Info("would write", "action", string(c.Action), "object", req.String(), "child", c.Object())
+		e.activity.record(e.clock.Now(), logEntry{what: string(c.Action) + " (dry run)", object: req.String(), child: c.Object(), kind: c.Kind})
 	}
 	return len(news) > 0
 }

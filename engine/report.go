@@ -128,7 +128,7 @@ func (p *pass) reportSynced() {
 	if known {
 		return
 	}
-	p.engine.activity.record(p.engine.clock.Now(), logEntry{what: "resource synced", object: p.req.String(), kind: p.req.Kind.Kind})
+	p.engine.logActivity(logEntry{what: "resource synced", object: p.req.String(), kind: p.req.Kind.Kind})
 	p.tellState(reasonSynced, fmt.Sprintf("%s is up to date", p.req.Kind.Kind))
 }
 

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"encoding/json"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -41,9 +40,6 @@ const reserved = "reconcel.dev/"
 // Finalizer returns the finalizer that a rule sets on a primary to act before the
 // primary is deleted.
 func Finalizer(rule string) string { return finalizerPrefix + rule }
-
-// IsFinalizer reports whether a finalizer is that of a rule.
-func IsFinalizer(finalizer string) bool { return strings.HasPrefix(finalizer, finalizerPrefix) }
 
 // ownMarks are the keys that reconcel itself sets.
 var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan, AnnotationIndex, AnnotationRotated, AnnotationStatus, AnnotationShared}
