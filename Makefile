@@ -7,8 +7,8 @@ SHELL := bash
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
-include mk/devcluster.mk
-include mk/playground.mk
+include hack/make/devcluster.mk
+include hack/make/playground.mk
 
 RECONCEL := bin/reconcel
 
@@ -27,20 +27,20 @@ WITHOUT_RACE := TestFortyFilesAreQuick|TestHundredCasesAreQuick|TestAnswersAtOnc
 
 # Packages whose tests play whole clusters in a single goroutine, which takes minutes with the
 # race detector. sim/world plays the same with it.
-SINGLE := reconcel/cli/internal/plan reconcel/cli/internal/dryclient reconcel/cli/internal/why
+SINGLE := reconcel/cli/internal/plan reconcel/cli/internal/change reconcel/cli/internal/why
 
 # Packages with tests that need a cluster.
-INTEGRATION_FILES = $(shell grep -rl --include='*_test.go' '^//go:build integration' cli engine examples internal rules sim)
+INTEGRATION_FILES = $(shell grep -rl --include='*_test.go' --exclude-dir=ecosystem '^//go:build integration' cli engine rules sim test)
 INTEGRATION = $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(INTEGRATION_FILES)))))
 
-# Their names. `make unit` runs the other tests of these packages.
+# Their names. `make test` runs the other tests of these packages.
 tests_in = ^($(shell sed -nE 's/^func (Test\w+).*/\1/p' $(1) | sort -u | paste -sd '|'))$$
 INTEGRATION_TESTS = $(call tests_in,$(INTEGRATION_FILES))
 
 # Packages whose integration tests start other programs, which the race detector
-# does not see. `make unit` runs their other tests with it.
-CAMPAIGN := ./internal/campaign
-DRIVERS := ./cli ./examples $(CAMPAIGN) ./internal/devcluster ./internal/docs
+# does not see. `make test` runs their other tests with it.
+CAMPAIGN := ./test/campaign
+DRIVERS := ./cli ./test/examples $(CAMPAIGN) ./test/devcluster ./test/docs
 
 # For each example: the resources to render with its rules, and the observed
 # objects.
@@ -78,7 +78,7 @@ render = $(RECONCEL) render --rules=examples/$(1)/rules.yaml --crd=crds \
 
 .PHONY: help
 help: ## Show this
-	@echo 'make demo runs everything, make test checks everything.'
+	@echo 'make demo runs everything, make verify checks everything.'
 	@echo
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z-]*:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -122,7 +122,7 @@ image-check: ## Check that builds in two folders give the same binary
 .PHONY: release
 release: ## Build the files of a release from the last commit into dist, for all platforms
 	rm -rf dist
-	cd release && go run . -o ../dist $(if $(PLATFORMS),-platforms=$(PLATFORMS)) $(if $(RELEASE_URL),-url=$(RELEASE_URL))
+	cd hack/release && go run . -o ../../dist $(if $(PLATFORMS),-platforms=$(PLATFORMS)) $(if $(RELEASE_URL),-url=$(RELEASE_URL))
 
 .PHONY: release-check
 release-check: ## Check that releases from two folders have the same bytes (PLATFORMS=linux/amd64 builds less)
@@ -131,20 +131,21 @@ release-check: ## Check that releases from two folders have the same bytes (PLAT
 ##@ Check
 
 .PHONY: test
-test: unit fuzz-sample integration examples ## Run all tests with the race detector, also those on a real control plane
-
-.PHONY: unit
-unit: ## Run the tests that need no cluster
+test: ## Run the tests that need no cluster, with the race detector
 	$(NO_RACE)
 	go test $(RACE) -p 2 -timeout 15m $$(go list ./... | grep -vxF "$$(printf '%s\n' $(SINGLE))")
 	go test -p 2 -timeout 5m $(SINGLE)
 	go test -p 1 -timeout 5m ./cli/internal/mistakes ./cli/internal/judge # the race detector tries a sample, or nothing; they measure memory
 	go test -p 1 -timeout 5m -run '^($(WITHOUT_RACE))$$' ./cli ./cli/internal/lsp ./rules
-	cd devcluster && go test $(RACE) -timeout 10m .
-	cd bench && go test $(RACE) -timeout 10m ./...
+
+.PHONY: test-tools
+test-tools: ## Run the tests of the other modules: convert, devcluster, bench, release, ecosystem
+	$(NO_RACE)
+	cd hack/devcluster && go test $(RACE) -timeout 10m .
+	cd hack/bench && go test $(RACE) -timeout 10m ./...
 	cd convert && go test -timeout 10m ./...
-	cd release && go test -timeout 5m ./...
-	cd ecosystem && go test -timeout 5m ./... # without the race detector: it has no goroutines, and much to compile
+	cd hack/release && go test -timeout 5m ./...
+	cd test/ecosystem && go test -timeout 5m ./... # without the race detector: it has no goroutines, and much to compile
 
 # Fuzz targets: package and function. A failing input is stored in testdata/fuzz of
 # the package. The time for minimizing inputs is limited, because by default
@@ -154,18 +155,22 @@ SOAK_MINUTES ?= 10
 fuzz = $(foreach f,$(FUZZ),go test -run '^$$' -fuzz '^$(notdir $(f))$$' -fuzztime $(1) -fuzzminimizetime 10x ./rules/$(filter-out ./,$(dir $(f)));)
 
 .PHONY: soak
-soak: soak-fuzz soak-sequences soak-reloads soak-lead soak-outages soak-operations soak-examples soak-plan soak-credentials ## Run the full long tests, of which make test runs samples (an hour or more)
+soak: soak-fuzz soak-attacks soak-sequences soak-reloads soak-lead soak-outages soak-operations soak-examples soak-plan soak-credentials ## Run the full long tests, of which make test runs samples (some hours)
 
 .PHONY: soak-fuzz
 soak-fuzz: ## Fuzz parsing, loading and rendering for SOAK_MINUTES, 10 by default, shared by all targets
 	@$(call fuzz,$$(($(SOAK_MINUTES) * 60 / $(words $(FUZZ))))s)
+
+.PHONY: soak-attacks
+soak-attacks: ## Load, judge and render all rules that are made to be expensive, of which make test tries a sample
+	RECONCEL_SOAK=1 go test -p 1 -timeout 30m -count 1 -run '^(TestAttacks|TestLargeAttacks|TestAttacksByDefinitions|TestRulesOfTwiceTheSize|TestRulesThatFillAFile)$$' ./rules ./cli/internal/judge
 
 .PHONY: soak-sequences
 soak-sequences: ## Change rules and a resource 12,500 times at random in memory, and check the resulting objects
 	RECONCEL_SOAK=1 go test -count 1 -run '^TestSequences$$' ./sim/world
 
 # RECONCEL_SEED=n selects other random steps.
-campaign = RECONCEL_SOAK=1 go test -tags integration -timeout 60m -count 1 -v -run '^$(1)$$' ./internal/campaign
+campaign = RECONCEL_SOAK=1 go test -tags integration -timeout 60m -count 1 -v -run '^$(1)$$' ./test/campaign
 
 .PHONY: soak-reloads
 soak-reloads: devcluster ## Reload the rules 500 times in 10 minutes, also with invalid ones, under load
@@ -180,8 +185,8 @@ soak-outages: devcluster ## Overload and restart the API server, renew watches, 
 	$(call campaign,(TestOverload|TestOutages|TestWatchRenewals|TestRest|TestFight))
 
 .PHONY: faults
-faults: devcluster ## Run every workload with every fault, and compare each run with one without faults (1 to 2 hours; RECONCEL_PLAN=file runs one plan)
-	RECONCEL_SOAK=1 go test -tags integration -parallel 16 -timeout 240m -count 1 -v -run '^TestFaults$$' ./internal/campaign
+faults: devcluster ## Run every workload with every fault, and compare each run with one without faults (about 3,700 plans, 80 minutes on two busy cores; RECONCEL_PLAN=file runs one plan)
+	RECONCEL_SOAK=1 go test -tags integration -parallel 16 -timeout 240m -count 1 -v -run '^TestFaults$$' ./test/campaign
 
 .PHONY: mutants
 mutants: devcluster ## Build the controller with one mistake at a time, and check that the campaign finds each (RECONCEL_MUTANT=name builds one)
@@ -193,15 +198,15 @@ soak-operations: devcluster ## Play 300 random sequences of operations, collisio
 
 .PHONY: soak-examples
 soak-examples: devcluster ## Kill the controller at each write of the examples, and remove each of its permissions
-	RECONCEL_SOAK=1 go test -tags integration -parallel 3 -timeout 120m -count 1 -run '^(TestExamples|TestEveryPermissionIsNeeded)$$' ./examples
+	RECONCEL_SOAK=1 go test -tags integration -parallel 3 -timeout 120m -count 1 -run '^(TestExamples|TestEveryPermissionIsNeeded)$$' ./test/examples
 
 .PHONY: soak-plan
 soak-plan: devcluster ## Compare the plans of 40 edits with what the controller then writes, in about half an hour, and plan for 10,000 resources
-	RECONCEL_SOAK=1 go test -tags integration -timeout 60m -count 1 -v -run '^(TestPlanForetellsAuditLog|TestTenThousand)$$' ./cli/internal/plan
+	RECONCEL_SOAK=1 go test -tags integration -timeout 60m -count 1 -v -run '^(TestPlanForetellsAuditLog|TestTenThousand|TestPlanIsWhatHappens)$$' ./cli/internal/plan
 
 .PHONY: soak-credentials
 soak-credentials: devcluster ## Rotate credentials of every sort, lose packets, and cut leaders off, in about 35 minutes
-	RECONCEL_SOAK=1 go test -tags integration -parallel 16 -timeout 90m -count 1 -v ./internal/gateway
+	RECONCEL_SOAK=1 go test -tags integration -parallel 16 -timeout 90m -count 1 -v ./test/gateway
 
 .PHONY: fuzz-sample
 fuzz-sample: ## Fuzz each target for 5 seconds
@@ -212,13 +217,13 @@ fuzz-sample: ## Fuzz each target for 5 seconds
 # times. So fewer of them run at once, and those of the campaign, which share one, alone.
 on_cluster = go test -tags integration -timeout 30m -count 1 -run '$(INTEGRATION_TESTS)'
 
-.PHONY: integration
-integration: devcluster ## Run the tests on a real control plane
+.PHONY: test-cluster
+test-cluster: devcluster ## Run the tests on a real control plane
 	$(NO_RACE)
 	@$(on_cluster) $(RACE) -p 2 -parallel 12 $(filter-out $(DRIVERS),$(INTEGRATION))
 	@$(on_cluster) -p 1 -parallel 4 $(filter-out $(CAMPAIGN),$(filter $(DRIVERS),$(INTEGRATION)))
 	@$(on_cluster) -parallel 8 $(CAMPAIGN)
-	cd ecosystem && go test -tags integration -timeout 5m -count 1 -run '$(call tests_in,$(wildcard ecosystem/*_integration_test.go))' .
+	cd test/ecosystem && go test -tags integration -timeout 5m -count 1 -run '$(call tests_in,$(wildcard test/ecosystem/*_integration_test.go))' .
 
 .PHONY: examples
 examples: build ## Render the examples, compare with the checked-in output, and run their tests
@@ -245,17 +250,17 @@ BENCH_PAGE ?= docs/performance.md
 
 .PHONY: bench-cluster
 bench-cluster: devcluster ## Compare reconcel with a controller written in Go, kro and Metacontroller, and write docs/performance.md (BENCH='-n 100 -rounds 1' measures less)
-	cd bench && go build -o ../bin/bench .
+	cd hack/bench && go build -o ../../bin/bench .
 	bin/bench $(BENCH) -page=$(BENCH_PAGE)
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Run the linters
 	$(GOLANGCI_LINT) run ./...
-	cd devcluster && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml .
-	cd bench && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
+	cd hack/devcluster && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml .
+	cd hack/bench && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
 	cd convert && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
-	cd release && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
-	cd ecosystem && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
+	cd hack/release && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
+	cd test/ecosystem && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
 
 $(GOLANGCI_LINT):
 	@echo 'building golangci-lint $(GOLANGCI_LINT_VERSION), 2 to 3 minutes, once'
@@ -271,19 +276,19 @@ fmt: ## Format the Go files
 format-check: ## Check that the Go files are formatted
 	@unformatted=$$(gofmt -l $(GO_DIRS)); if [[ -n $$unformatted ]]; then echo "not formatted, run make fmt:" >&2; echo "$$unformatted" >&2; exit 1; fi
 
-GO_DIRS = $(wildcard main.go bench convert ecosystem release cli deploy engine examples rules sim internal devcluster playground/serve playground/wasm)
+GO_DIRS = main.go cli convert deploy engine hack internal playground/serve playground/wasm rules sim test
 
 .PHONY: tidy-check
 tidy-check: ## Check that go.mod and go.sum are tidy
 	go mod tidy -diff
-	cd bench && go mod tidy -diff
+	cd hack/bench && go mod tidy -diff
 	cd convert && go mod tidy -diff
-	cd devcluster && go mod tidy -diff
-	cd ecosystem && go mod tidy -diff
-	cd release && go mod tidy -diff
+	cd hack/devcluster && go mod tidy -diff
+	cd test/ecosystem && go mod tidy -diff
+	cd hack/release && go mod tidy -diff
 
 .PHONY: verify
-verify: format-check tidy-check lint test ## Run all checks that must pass
+verify: format-check tidy-check lint test test-tools fuzz-sample test-cluster examples ## Run all checks that must pass
 
 .PHONY: clean
 clean: ## Remove build outputs

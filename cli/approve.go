@@ -28,11 +28,12 @@ func (f *installationFlags) flags(flags *pflag.FlagSet) {
 }
 
 // read returns the inventory of the installation, and what it has.
-func (f *installationFlags) read(ctx context.Context, a *app) (*inventory.Inventory, *inventory.Recorded, error) {
+func (f *installationFlags) read(ctx context.Context,
+	warnings *warnings) (*inventory.Inventory, *inventory.Recorded, error) {
 	if err := validInstallation(f.namespace, f.name); err != nil {
 		return nil, nil, err
 	}
-	config, namespace, err := f.cluster.connect(a.printWarnings())
+	config, namespace, err := f.cluster.connect(warnings)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -40,7 +41,8 @@ func (f *installationFlags) read(ctx context.Context, a *app) (*inventory.Invent
 	if err != nil {
 		return nil, nil, exit.Failure(fmt.Errorf("client configuration: %w", err))
 	}
-	inv := inventory.New(client, inventory.Options{Namespace: cmp.Or(f.namespace, namespace), Installation: f.name, FieldManager: "reconcel"})
+	inv := inventory.New(client, inventory.Options{Namespace: cmp.Or(f.namespace, namespace), Installation: f.name,
+		FieldManager: "reconcel"})
 	recorded, err := inv.Recorded(ctx)
 	if err = interrupted(ctx, err); err != nil {
 		return nil, nil, exit.Failure(err)
@@ -48,7 +50,10 @@ func (f *installationFlags) read(ctx context.Context, a *app) (*inventory.Invent
 	return inv, recorded, nil
 }
 
-func (a *app) approveCommand() *cobra.Command {
+// An approveCommand approves changes of rules that are held.
+type approveCommand struct{ out *printer }
+
+func (c approveCommand) command() *cobra.Command {
 	f := &installationFlags{}
 	cmd := &cobra.Command{
 		Use:   "approve [HASH ...]",
@@ -68,31 +73,32 @@ answer.`,
 		Example: `  reconcel approve -n reconcel-system
   reconcel approve 3f9c2a71d0 -n reconcel-system`,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(_ *cobra.Command, hashes []string) error { return a.approve(f, hashes) },
+		RunE:              func(_ *cobra.Command, hashes []string) error { return c.approve(f, hashes) },
 	}
 	f.flags(cmd.Flags())
 	return cmd
 }
 
-func (a *app) approve(f *installationFlags, hashes []string) error {
+func (c approveCommand) approve(f *installationFlags, hashes []string) error {
 	ctx, stop := untilSignal()
 	defer stop()
-	inv, recorded, err := f.read(ctx, a)
+	inv, recorded, err := f.read(ctx, c.out.printWarnings())
 	if err != nil {
 		return err
 	}
 	if len(hashes) == 0 {
-		return a.print([]byte(heldChanges(recorded.Held)))
+		return c.out.print([]byte(heldChanges(recorded.Held)))
 	}
 	for _, hash := range hashes {
 		err := interrupted(ctx, inv.Approve(ctx, hash))
 		if errors.Is(err, inventory.ErrNotHeld) {
-			return exit.Failure(fmt.Errorf("no change with the hash %s is held; %s", hash, strings.TrimSpace(heldChanges(recorded.Held))))
+			return exit.Failure(fmt.Errorf("no change with the hash %s is held; %s", hash,
+				strings.TrimSpace(heldChanges(recorded.Held))))
 		}
 		if err != nil {
 			return exit.Failure(err)
 		}
-		if err := a.print([]byte("change " + hash + " approved\n")); err != nil {
+		if err := c.out.print([]byte("change " + hash + " approved\n")); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,8 @@ import (
 type atTime struct{ text string }
 
 func (f *atTime) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&f.text, "time", "", "`time` at which to render, such as 2026-01-02T03:04:05Z (default now, or the creation of resources without a creationTimestamp)")
+	flags.StringVar(&f.text, "time", "", "`time` at which to render, such as 2026-01-02T03:04:05Z (default now, or the "+
+		"creation of resources without a creationTimestamp)")
 }
 
 // parse returns the time at which to render, or the zero time.

@@ -15,13 +15,16 @@ import (
 // yamlFlags name files and folders of YAML or JSON.
 var yamlFlags = []string{"rules", "crd", "resources", "observed", "against"}
 
+// A completer answers what a shell completes.
+type completer struct{ loader *loader }
+
 // addCompletions adds to all commands what a shell completes: the words that a flag
 // accepts, files, named checks, and the names and kinds of the rules that -f selects.
-func (a *app) addCompletions(root *cobra.Command) {
+func (c *completer) addCompletions(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
-		a.addCompletions(cmd)
+		c.addCompletions(cmd)
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if complete := a.completionOf(f); complete != nil {
+			if complete := c.completionOf(f); complete != nil {
 				_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // The flag exists, and has none yet.
 			}
 		})
@@ -32,7 +35,7 @@ func (a *app) addCompletions(root *cobra.Command) {
 }
 
 // completionOf returns how to complete the value of a flag. nil completes files.
-func (a *app) completionOf(f *pflag.Flag) cobra.CompletionFunc {
+func (c *completer) completionOf(f *pflag.Flag) cobra.CompletionFunc {
 	choice, chooses := f.Value.(interface{ Choices() []string })
 	kind, _ := pflag.UnquoteUsage(f)
 	switch {
@@ -43,9 +46,9 @@ func (a *app) completionOf(f *pflag.Flag) cobra.CompletionFunc {
 	case f.Name == "ignore-check":
 		return cobra.FixedCompletions(checkNames(), cobra.ShellCompDirectiveNoFileComp)
 	case f.Name == "rule", f.Name == "confirm-removal":
-		return a.completeRules
+		return c.completeRules
 	case f.Name == "kind":
-		return a.completeKinds
+		return c.completeKinds
 	case kind == "file" || kind == "folder":
 		return nil
 	}
@@ -61,8 +64,9 @@ func checkNames() (names []string) {
 }
 
 // completeRules completes names of rules.
-func (a *app) completeRules(cmd *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-	for _, p := range a.completedProgram(cmd).Primaries() {
+func (c *completer) completeRules(cmd *cobra.Command, _ []string,
+	_ string) (names []string, _ cobra.ShellCompDirective) {
+	for _, p := range c.completedProgram(cmd).Primaries() {
 		for _, r := range p.Rules {
 			names = append(names, cobra.CompletionWithDesc(r.Name, "for "+p.GVK.Kind))
 		}
@@ -72,7 +76,8 @@ func (a *app) completeRules(cmd *cobra.Command, _ []string, _ string) (names []s
 
 // completeKinds completes the kinds of resources, and for why those of children too.
 // Where a name must follow, it adds the slash.
-func (a *app) completeKinds(cmd *cobra.Command, args []string, _ string) (kinds []string, _ cobra.ShellCompDirective) {
+func (c *completer) completeKinds(cmd *cobra.Command, args []string,
+	_ string) (kinds []string, _ cobra.ShellCompDirective) {
 	if len(args) > 0 && !strings.Contains(cmd.Use, "...]") {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -81,9 +86,10 @@ func (a *app) completeKinds(cmd *cobra.Command, args []string, _ string) (kinds 
 		end, directive = "/", directive|cobra.ShellCompDirectiveNoSpace
 	}
 	add := func(gvk schema.GroupVersionKind) {
-		kinds = append(kinds, cobra.CompletionWithDesc(strings.ToLower(gvk.Kind)+end, gvk.Kind+" of "+gvk.GroupVersion().String()))
+		kinds = append(kinds, cobra.CompletionWithDesc(strings.ToLower(gvk.Kind)+end,
+			gvk.Kind+" of "+gvk.GroupVersion().String()))
 	}
-	for _, p := range a.completedProgram(cmd).Primaries() {
+	for _, p := range c.completedProgram(cmd).Primaries() {
 		if p.ForCluster() {
 			continue
 		}
@@ -101,7 +107,7 @@ func (a *app) completeKinds(cmd *cobra.Command, args []string, _ string) (kinds 
 
 // completedProgram returns the rules that a command line selects, as far as it is
 // written. A shell shows no errors: invalid rules have no names.
-func (a *app) completedProgram(cmd *cobra.Command) *rules.Program {
+func (c *completer) completedProgram(cmd *cobra.Command) *rules.Program {
 	none := &rules.Program{}
 	if cmd.Flags().Lookup("rules") == nil || inProject(cmd, nil) != nil {
 		return none
@@ -111,7 +117,7 @@ func (a *app) completedProgram(cmd *cobra.Command) *rules.Program {
 		return none
 	}
 	recursive, _ := cmd.Flags().GetBool("recursive")
-	loaded, err := a.load(ruleFiles{paths: paths, recursive: recursive})
+	loaded, err := c.loader.load(ruleFiles{paths: paths, recursive: recursive})
 	if err != nil || loaded.Program == nil {
 		return none
 	}

@@ -44,7 +44,8 @@ func findConvert() (string, error) {
 	}
 	found, err := exec.LookPath(conversion.Program)
 	if err != nil {
-		return "", exit.Failure(fmt.Errorf("the program %s is neither beside reconcel nor in PATH: take it from the archive of the release, or build it with make build-convert", conversion.Program))
+		return "", exit.Failure(fmt.Errorf("the program %s is neither beside reconcel nor in PATH: take it from the "+
+			"archive of the release, or build it with make build-convert", conversion.Program))
 	}
 	return found, nil
 }

@@ -22,7 +22,13 @@ type crdFlags struct {
 	merge string
 }
 
-func (a *app) crdCommand() *cobra.Command {
+// A crdCommand prints the CRDs of the kinds that rules are for.
+type crdCommand struct {
+	out    *printer
+	loader *loader
+}
+
+func (c crdCommand) command() *cobra.Command {
 	f := &crdFlags{}
 	cmd := &cobra.Command{
 		Use:   "crd -f RULES...",
@@ -54,30 +60,32 @@ a file cannot be read.`,
   reconcel crd -f examples/foo/rules.yaml --merge crd.yaml -o crd.yaml`,
 		Args:    flagsOnly,
 		PreRunE: inProject,
-		RunE:    func(*cobra.Command, []string) error { return a.crd(f) },
+		RunE:    func(*cobra.Command, []string) error { return c.crd(f) },
 	}
 	flags := cmd.Flags()
 	f.ruleFiles.flags(flags)
 	writtenFlag(flags, &f.written)
-	flags.StringSliceVar(&f.crds, "crd", nil, "`file` or folder of the CustomResourceDefinitions of other kinds; may be repeated (default: those in the folders of rules)")
+	flags.StringSliceVar(&f.crds, "crd", nil,
+		"`file` or folder of the CustomResourceDefinitions of other kinds; may be repeated (default: those in the folders "+
+			"of rules)")
 	flags.StringVar(&f.merge, "merge", "", "`file` with a CustomResourceDefinition to add to")
 	return cmd
 }
 
 // loadWithKinds loads valid rules, with the kinds of the CRDs: by default, of those beside
 // the rules.
-func (a *app) loadWithKinds(files ruleFiles, crds []string) (*rules.Loaded, offline.Kinds, error) {
+func (l *loader) loadWithKinds(files ruleFiles, crds []string) (*rules.Loaded, offline.Kinds, error) {
 	if err := once(files.paths, crds); err != nil {
 		return nil, offline.Kinds{}, err
 	}
-	loaded, err := a.load(files)
+	loaded, err := l.load(files)
 	if err != nil {
 		return nil, offline.Kinds{}, err
 	}
 	if err := loaded.Errors.Err(); err != nil {
 		return nil, offline.Kinds{}, &exit.Error{Code: rejectedCode(loaded), Err: err}
 	}
-	from := a.reader(files)
+	from := l.reader(files)
 	if len(crds) == 0 {
 		crds = from.Definitions(files.paths)
 	}
@@ -85,8 +93,8 @@ func (a *app) loadWithKinds(files ruleFiles, crds []string) (*rules.Loaded, offl
 	return loaded, kinds, err
 }
 
-func (a *app) crd(f *crdFlags) error {
-	loaded, kinds, err := a.loadWithKinds(f.ruleFiles, f.crds)
+func (c crdCommand) crd(f *crdFlags) error {
+	loaded, kinds, err := c.loader.loadWithKinds(f.ruleFiles, f.crds)
 	if err != nil {
 		return err
 	}
@@ -99,7 +107,7 @@ func (a *app) crd(f *crdFlags) error {
 	case len(found) == 0:
 		return exit.Wrong(fmt.Errorf("no rule is for a custom kind: %s", namesOf(loaded)))
 	case f.merge != "":
-		return a.mergeCRD(f, found)
+		return c.mergeCRD(f, found)
 	}
 	var b bytes.Buffer
 	for i, d := range found {
@@ -112,7 +120,7 @@ func (a *app) crd(f *crdFlags) error {
 		}
 		b.Write(text)
 	}
-	return a.deliver(b.Bytes(), f.written)
+	return c.out.deliver(b.Bytes(), f.written)
 }
 
 func namesOf(l *rules.Loaded) string {
@@ -123,21 +131,22 @@ func namesOf(l *rules.Loaded) string {
 }
 
 // mergeCRD prints a CRD with what the rules add to it.
-func (a *app) mergeCRD(f *crdFlags, found []*crd.Definition) error {
+func (c crdCommand) mergeCRD(f *crdFlags, found []*crd.Definition) error {
 	path := f.merge
 	text, err := os.ReadFile(path)
 	switch {
 	case err != nil:
 		return exit.Failure(fmt.Errorf("%s: cannot be read: %w", path, exit.Cause(err)))
 	case len(text) == 0:
-		return exit.Wrong(fmt.Errorf("%s: file is empty: restore it, and merge with --merge %s -o %s, because > empties it first", path, path, path))
+		return exit.Wrong(fmt.Errorf("%s: file is empty: restore it, and merge with --merge %s -o %s, because > empties it "+
+			"first", path, path, path))
 	}
 	merged, notes, err := crd.Merge(text, found)
 	if err != nil {
 		return exit.Wrong(fmt.Errorf("%s: %w", path, err))
 	}
 	for _, n := range notes {
-		a.say("%s: %s", path, n)
+		c.out.say("%s: %s", path, n)
 	}
-	return a.deliver(merged, f.written)
+	return c.out.deliver(merged, f.written)
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
 )
 
 // deadAPIs are three APIs that cannot be used: the backend of the first does not exist, that of the

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
 )
 
 // debugAnswer is the part of a /debug/rules response that the test reads.

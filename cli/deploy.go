@@ -14,7 +14,7 @@ import (
 	"reconcel/cli/internal/output"
 	"reconcel/cli/internal/settings"
 	"reconcel/deploy"
-	"reconcel/engine"
+	"reconcel/engine/access"
 	"reconcel/rules/source"
 )
 
@@ -31,15 +31,24 @@ type deployFlags struct {
 }
 
 func (f *deployFlags) flags(flags *pflag.FlagSet) {
-	f.offlineRules.flags(flags, "watch only these namespaces, with a Role in each and nothing that is cluster-scoped; may be repeated (default: all)")
+	f.offlineRules.flags(flags, "watch only these namespaces, with a Role in each and nothing that is cluster-scoped; "+
+		"may be repeated (default: all)")
 	flags.StringVarP(&f.options.Namespace, "namespace", "n", "reconcel-system", "namespace of the installation")
 	flags.StringVar(&f.options.Name, "name", "reconcel", "name of the installation; two in one cluster need two names")
-	flags.BoolVar(&f.options.DryRun, "dry-run", false, "for run --dry-run beside the installation of this name: permissions to read, and objects named NAME-dry-run")
+	flags.BoolVar(&f.options.DryRun, "dry-run", false,
+		"for run --dry-run beside the installation of this name: permissions to read, and objects named NAME-dry-run")
 	writtenFlag(flags, &f.written)
-	flags.BoolVar(&f.enforced, "enforced-owner-references", false, "add the permissions for the admission plugin OwnerReferencesPermissionEnforcement, which OpenShift enables")
+	flags.BoolVar(&f.enforced, "enforced-owner-references", false,
+		"add the permissions for the admission plugin OwnerReferencesPermissionEnforcement, which OpenShift enables")
 }
 
-func (a *app) rbacCommand() *cobra.Command {
+// A deployCommand prints what runs rules in a cluster, or only its permissions.
+type deployCommand struct {
+	out    *printer
+	loader *loader
+}
+
+func (c deployCommand) rbacCommand() *cobra.Command {
 	f := &deployFlags{}
 	cmd := &cobra.Command{
 		Use:   "rbac -f RULES...",
@@ -62,13 +71,13 @@ Exit code: 0 printed, 1 the rules are invalid or a kind is unknown, 2 wrong usag
 		Example: `  reconcel rbac -f examples/foo/rules.yaml --crd crds/ | kubectl apply -f -`,
 		Args:    flagsOnly,
 		PreRunE: inProject,
-		RunE:    func(*cobra.Command, []string) error { return a.rbac(f) },
+		RunE:    func(*cobra.Command, []string) error { return c.rbac(f) },
 	}
 	f.flags(cmd.Flags())
 	return cmd
 }
 
-func (a *app) manifestsCommand() *cobra.Command {
+func (c deployCommand) manifestsCommand() *cobra.Command {
 	f := &deployFlags{replicas: settings.Count(2, 1), events: eventFilter()}
 	cmd := &cobra.Command{
 		Use:   "manifests -f RULES...",
@@ -100,29 +109,32 @@ Exit code: 0 printed, 1 the rules are invalid or a kind is unknown, 2 wrong usag
   reconcel manifests -f rules/ --crd crds/ --chart deploy/chart`,
 		Args:    flagsOnly,
 		PreRunE: inProject,
-		RunE:    func(*cobra.Command, []string) error { return a.manifests(f) },
+		RunE:    func(*cobra.Command, []string) error { return c.manifests(f) },
 	}
 	flags := cmd.Flags()
 	f.flags(flags)
-	flags.StringVar(&f.options.Image, "image", "reconcel:dev", "container image; the default is the one that make image builds")
+	flags.StringVar(&f.options.Image, "image", "reconcel:dev",
+		"container image; the default is the one that make image builds")
 	flags.Var(f.replicas, "replicas", "number of Pods: one leads, the others stand by")
 	flags.Var(f.events, "events", eventsUsage)
-	flags.BoolVar(&f.admission, "admission", false, "add policies: whoever writes a resource must be allowed to do what the rules do for it")
-	flags.StringVar(&f.kustomize, "kustomize", "", "write a kustomize base into this `folder` instead of printing the objects")
+	flags.BoolVar(&f.admission, "admission", false,
+		"add policies: whoever writes a resource must be allowed to do what the rules do for it")
+	flags.StringVar(&f.kustomize, "kustomize", "",
+		"write a kustomize base into this `folder` instead of printing the objects")
 	flags.StringVar(&f.chart, "chart", "", "write a Helm chart into this `folder` instead of printing the objects")
 	cmd.MarkFlagsMutuallyExclusive("kustomize", "chart", "output")
 	return cmd
 }
 
-func (a *app) rbac(f *deployFlags) error {
-	_, permissions, err := a.needs(f)
+func (c deployCommand) rbac(f *deployFlags) error {
+	_, permissions, err := c.needs(f)
 	if err != nil {
 		return err
 	}
-	return a.deliverManifests(f.options.Roles(permissions), f.written)
+	return c.deliverManifests(f.options.Roles(permissions), f.written)
 }
 
-func (a *app) manifests(f *deployFlags) error {
+func (c deployCommand) manifests(f *deployFlags) error {
 	if f.options.Image == "" {
 		return exit.Misused("invalid argument \"\" for \"--image\" flag: it names no image")
 	}
@@ -130,10 +142,10 @@ func (a *app) manifests(f *deployFlags) error {
 	if f.options.DryRun {
 		f.options.Replicas = 1 // Each one would count everything.
 	}
-	if events := f.events.Value; events != string(engine.EventsChanges) { // The default needs no argument.
+	if events := f.events.Value; events != string(access.EventsChanges) { // The default needs no argument.
 		f.options.Events = events
 	}
-	j, permissions, err := a.needs(f)
+	j, permissions, err := c.needs(f)
 	if err != nil {
 		return err
 	}
@@ -143,7 +155,7 @@ func (a *app) manifests(f *deployFlags) error {
 	}
 	f.options.AllowedKinds, f.options.IgnoredChecks = f.allowed, f.ignored
 	if missing := f.options.Missing(); missing != "" {
-		a.say("omitted with --namespaced: %s", missing)
+		c.out.say("omitted with --namespaced: %s", missing)
 	}
 	var policies []deploy.Manifest
 	if f.admission {
@@ -154,7 +166,8 @@ func (a *app) manifests(f *deployFlags) error {
 		if err != nil {
 			return exit.Failure(err)
 		}
-		return a.writeFolder(f.chart, chart, "install it with: helm install -n "+f.options.Namespace+" --create-namespace "+f.options.Name)
+		return c.writeFolder(f.chart, chart, "install it with: helm install -n "+f.options.Namespace+" --create-namespace "+
+			f.options.Name)
 	}
 	// Create the admission policies first, so that they guard everything after them.
 	all := append(policies, f.options.Manifests(permissions, files)...)
@@ -163,22 +176,22 @@ func (a *app) manifests(f *deployFlags) error {
 		if err != nil {
 			return exit.Failure(err)
 		}
-		return a.writeFolder(f.kustomize, base, "apply it with: kubectl apply -k")
+		return c.writeFolder(f.kustomize, base, "apply it with: kubectl apply -k")
 	}
-	return a.deliverManifests(all, f.written)
+	return c.deliverManifests(all, f.written)
 }
 
 // deliverManifests writes objects as YAML to a file, or to stdout without one.
-func (a *app) deliverManifests(all []deploy.Manifest, path string) error {
+func (c deployCommand) deliverManifests(all []deploy.Manifest, path string) error {
 	out, err := deploy.Print(all)
 	if err != nil {
 		return exit.Failure(err)
 	}
-	return a.deliver(out, path)
+	return c.out.deliver(out, path)
 }
 
 // needs loads the rules and derives the permissions that they need.
-func (a *app) needs(f *deployFlags) (j offline.Judged, _ *deploy.Permissions, err error) {
+func (c deployCommand) needs(f *deployFlags) (j offline.Judged, _ *deploy.Permissions, err error) {
 	f.options.Namespaced = f.only
 	if err := f.options.Validate(); err != nil {
 		return j, nil, exit.Misused("%w", err)
@@ -186,10 +199,10 @@ func (a *app) needs(f *deployFlags) (j offline.Judged, _ *deploy.Permissions, er
 	if err := once(f.paths, f.crds); err != nil {
 		return j, nil, err
 	}
-	if j, err = a.judge(&f.offlineRules); err != nil {
+	if j, err = c.loader.judge(&f.offlineRules); err != nil {
 		return j, nil, err
 	}
-	if err := rejected(j.Loaded, j.Verdict); err != nil {
+	if err := rejected(j.Loaded, j.Result); err != nil {
 		return j, nil, err
 	}
 	admission := deploy.Usual
@@ -200,14 +213,14 @@ func (a *app) needs(f *deployFlags) (j offline.Judged, _ *deploy.Permissions, er
 	if len(complaints) > 0 {
 		return j, nil, exit.Wrong(source.Collect(j.Sources, complaints))
 	}
-	if err := j.Verdict.Warnings.Report(a.stderr); err != nil {
+	if err := j.Result.Warnings.Report(c.out.stderr); err != nil {
 		return j, nil, exit.Failure(err)
 	}
 	return j, needed, nil
 }
 
 // writeFolder writes files by path, and prints how to use the folder.
-func (a *app) writeFolder(folder string, files map[string][]byte, use string) error {
+func (c deployCommand) writeFolder(folder string, files map[string][]byte, use string) error {
 	for name, text := range files {
 		path := filepath.Join(folder, filepath.FromSlash(name))
 		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, text, 0o644))
@@ -215,6 +228,6 @@ func (a *app) writeFolder(folder string, files map[string][]byte, use string) er
 			return exit.Failure(fmt.Errorf("write the files: %w", err))
 		}
 	}
-	a.say("%s written; %s %s", output.Plural(len(files), "file"), use, folder)
+	c.out.say("%s written; %s %s", output.Plural(len(files), "file"), use, folder)
 	return nil
 }

@@ -4,13 +4,14 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"reconcel/cli/internal/cluster"
+	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/diff"
 	"reconcel/cli/internal/dryrun"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/judge"
 	"reconcel/cli/internal/output"
 	"reconcel/cli/internal/settings"
+	"reconcel/engine/outcome"
 )
 
 // diffFlags are the flags of diff.
@@ -24,7 +25,14 @@ type diffFlags struct {
 	output   *settings.Value[string]
 }
 
-func (a *app) diffCommand() *cobra.Command {
+// A diffCommand shows what rules would change in a cluster.
+type diffCommand struct {
+	out       *printer
+	loader    *loader
+	completer *completer
+}
+
+func (c diffCommand) command() *cobra.Command {
 	f := &diffFlags{output: settings.Choice("unified", "json")}
 	cmd := &cobra.Command{
 		Use:   "diff -f RULES... [KIND/NAME ...]",
@@ -59,13 +67,14 @@ or the cluster cannot be read, 4 a write is rejected or something fails, whether
 not there are differences.`,
 		Example: `  reconcel diff -f examples/foo/rules.yaml
   reconcel diff -f examples/foo/rules.yaml -n team-a foo/example-foo`,
-		ValidArgsFunction: a.completeKinds,
+		ValidArgsFunction: c.completer.completeKinds,
 		PreRunE:           inProject,
-		RunE:              func(_ *cobra.Command, args []string) error { return a.diff(f, args) },
+		RunE:              func(_ *cobra.Command, args []string) error { return c.diff(f, args) },
 	}
 	flags := cmd.Flags()
 	f.rules.flags(flags)
-	f.policyFlags.flags(flags, "compare what run does with this flag, in these namespaces alone; may be repeated (default: all)")
+	f.policyFlags.flags(flags, "compare what run does with this flag, in these namespaces alone; may be repeated "+
+		"(default: all)")
 	f.scopeFlags.flags(flags)
 	flags.StringVarP(&f.selector, "selector", "l", "", "label `selector` of the resources, such as tier=web")
 	f.cluster.flags(flags)
@@ -76,50 +85,50 @@ not there are differences.`,
 
 // diff compares. It reports all mistakes that it can find without a cluster before
 // it sends a request.
-func (a *app) diff(f *diffFlags, args []string) error {
-	options, err := a.diffOptions(f, args)
+func (c diffCommand) diff(f *diffFlags, args []string) error {
+	options, err := c.diffOptions(f, args)
 	if err != nil {
 		return err
 	}
-	config, namespace, err := f.cluster.connect(a.printWarnings())
+	live, namespace, err := f.cluster.open(c.out, dryrun.Guard)
 	if err != nil {
 		return err
 	}
-	config.Wrap(dryrun.Guard)
-	if options.Cluster, err = cluster.New(config); err != nil {
-		return exit.Failure(err)
-	}
+	options.Cluster, options.Installation = live, namespace
 	ctx, stop := untilSignal()
 	defer stop()
-	options.Installation, options.Progress = namespace, output.StartProgress(a.stderr)
-	result, err := diff.Compare(ctx, options)
-	options.Progress.Stop()
-	if err = interrupted(ctx, err); err != nil {
+	var result *diff.Result
+	err = c.out.showProgress(ctx, func(progress *output.Progress) error {
+		options.Progress = progress
+		result, err = diff.Compare(ctx, options)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	return a.tellDiff(f, result)
+	return c.tellDiff(f, result)
 }
 
 // diffOptions reads the command line and the rules.
-func (a *app) diffOptions(f *diffFlags, args []string) (o diff.Options, err error) {
+func (c diffCommand) diffOptions(f *diffFlags, args []string) (o diff.Options, err error) {
 	if err := f.check(); err != nil {
 		return o, err
 	}
-	o = diff.Options{Policy: f.policy(), Namespace: f.namespace, Local: f.noDryRun}
+	o = diff.Options{Source: change.Source{Policy: f.policy(), Local: f.noDryRun}, Namespace: f.namespace}
 	if o.Selector, err = labels.Parse(f.selector); err != nil {
 		return o, exit.Misused("-l: %w", err)
 	}
 	for _, arg := range args {
-		target, ok := cluster.ParseTarget(arg)
-		if !ok || target.Name == "" {
-			return o, exit.Misused("%q is not a resource: expected KIND/NAME, such as foo/example", arg)
+		target, err := namedTarget(arg, "a resource")
+		if err != nil {
+			return o, err
 		}
 		o.Targets = append(o.Targets, target)
 	}
 	if err := once(f.rules.paths); err != nil {
 		return o, err
 	}
-	if o.Rules, err = a.load(f.rules); err != nil {
+	if o.Rules, err = c.loader.load(f.rules); err != nil {
 		return o, err
 	}
 	if err := judge.Of(o.Rules, nil, o.Policy).Err(); err != nil {
@@ -129,31 +138,31 @@ func (a *app) diffOptions(f *diffFlags, args []string) (o diff.Options, err erro
 }
 
 // tellDiff prints the changes and returns the exit code.
-func (a *app) tellDiff(f *diffFlags, result *diff.Result) error {
+func (c diffCommand) tellDiff(f *diffFlags, result *diff.Result) error {
 	for _, note := range result.Notes {
-		a.say("%s", note)
+		c.out.say("%s", note)
 	}
-	err := a.printDiff(f, result)
+	err := c.printDiff(f, result)
 	switch {
 	case err != nil:
 		return err
 	case result.Broken:
 		return exit.Silent(exit.Failed) // Each error is already printed.
-	case result.HasTrouble():
+	case result.Any(outcome.Action.IsTrouble):
 		return exit.Silent(exit.Rejected) // Each one is already printed.
-	case result.Differs():
+	case result.Any(outcome.Action.IsDifference):
 		return exit.Silent(exit.No)
 	}
 	return nil
 }
 
-func (a *app) printDiff(f *diffFlags, result *diff.Result) error {
+func (c diffCommand) printDiff(f *diffFlags, result *diff.Result) error {
 	if f.output.Value == "json" {
-		return a.printJSON(result.Changes)
+		return c.out.printJSON(result.Changes)
 	}
-	text := result.Unified()
-	if output.IsColoured(a.stdout) {
-		text = diff.Colour(text)
+	text := change.Unified(result.Changes)
+	if output.IsColoured(c.out.stdout) {
+		text = change.Colour(text)
 	}
-	return a.print(text)
+	return c.out.print(text)
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
 )
 
 const gadgetCRD = `apiVersion: apiextensions.k8s.io/v1
@@ -318,7 +318,7 @@ func (r *reviewer) run(file string) (stop func()) {
 // settled waits until diff finds no more differences, except for rejected writes.
 func (r *reviewer) settled(code int, file string) {
 	r.Helper()
-	var last verdict
+	var last answer
 	for range 60 {
 		if last = r.diff("-f", file); last.code == code && last.stdout == "" {
 			return

@@ -19,8 +19,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
 )
 
 // reviewer runs diff against a cluster as the user reviewer.
@@ -32,13 +32,13 @@ type reviewer struct {
 	folder     string
 }
 
-// verdict is the output of diff.
-type verdict struct {
+// answer is the output of diff.
+type answer struct {
 	stdout, stderr string
 	code           int
 }
 
-func (r *reviewer) diff(args ...string) verdict {
+func (r *reviewer) diff(args ...string) answer {
 	r.Helper()
 	cmd := exec.Command(r.binary, append([]string{"diff", "--kubeconfig", r.kubeconfig}, args...)...)
 	var stdout, stderr bytes.Buffer
@@ -48,10 +48,10 @@ func (r *reviewer) diff(args ...string) verdict {
 	if err != nil && !errors.As(err, &exit) {
 		r.Fatal(err)
 	}
-	return verdict{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+	return answer{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
-func (r *reviewer) answers(v verdict, code int, titles ...string) {
+func (r *reviewer) answers(v answer, code int, titles ...string) {
 	r.Helper()
 	var got []string
 	for line := range strings.Lines(v.stdout) {
@@ -65,7 +65,7 @@ func (r *reviewer) answers(v verdict, code int, titles ...string) {
 }
 
 // shows checks which lines differ.
-func (r *reviewer) shows(v verdict, lines ...string) {
+func (r *reviewer) shows(v answer, lines ...string) {
 	r.Helper()
 	var got []string
 	for line := range strings.Lines(v.stdout) {
@@ -112,7 +112,7 @@ func (r *reviewer) converge(files ...string) {
 			r.Errorf("run: %v", err)
 		}
 	}()
-	var last verdict
+	var last answer
 	for range 60 {
 		if last = r.diff(flags...); last.code == 0 {
 			r.answers(last, 0)
@@ -262,7 +262,7 @@ func (r *reviewer) secrets() {
 
 // discreet checks that the output contains no value of a Secret. The primary may show its
 // own.
-func (r *reviewer) discreet(v verdict) {
+func (r *reviewer) discreet(v answer) {
 	r.Helper()
 	for _, value := range []string{"first-password", "second-password"} {
 		for _, text := range []string{value, base64.StdEncoding.EncodeToString([]byte(value))} {

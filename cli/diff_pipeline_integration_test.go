@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
 )
 
 // TestDiffInAPipeline runs diff as a pipeline does, which reads the exit code and the

@@ -16,6 +16,12 @@
 // A rules file that cannot be read counts as invalid rules, because a controller
 // could not run it.
 //
+// # Commands
+//
+// Each command has a file and a type of its own. The fields of the type are what the
+// command uses: a printer for its answer, a loader for the files that it reads, a completer
+// for the words that a shell completes, a repeater for -w. None of them knows a command.
+//
 // # Settings
 //
 // The flags of run are also settings. The flag log-level is RECONCEL_LOG_LEVEL in

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,7 +27,13 @@ type docsFlags struct {
 	folder string
 }
 
-func (a *app) docsCommand() *cobra.Command {
+// A docsCommand writes pages for the users of kinds.
+type docsCommand struct {
+	out    *printer
+	loader *loader
+}
+
+func (c docsCommand) command() *cobra.Command {
 	f := &docsFlags{}
 	cmd := &cobra.Command{
 		Use:   "docs -f RULES...",
@@ -42,8 +48,8 @@ kind, and do not see the rules. The page has:
   - the fields of the status, the conditions and their reasons
 
 Fields and their descriptions come from the CRDs (--crd). A kind without one has the CRD
-that reconcel crd derives from the rules. Usual expressions are put into words, and all
-others are shown as the rules have them.
+that reconcel crd derives from the rules. Simple conditions are put into words. All other
+expressions are shown as the rules have them, and the page explains the names in them.
 
 All pages go to stdout as one document, or with --dir each into a file of its own, such
 as webapp.md. --dir overwrites these files, and prints their names. No cluster and no
@@ -56,22 +62,23 @@ file cannot be read or written.`,
   reconcel docs -f rules/ --crd crds/ --dir docs/kinds`,
 		Args:    flagsOnly,
 		PreRunE: inProject,
-		RunE:    func(*cobra.Command, []string) error { return a.docs(f) },
+		RunE:    func(*cobra.Command, []string) error { return c.docs(f) },
 	}
 	flags := cmd.Flags()
 	f.ruleFiles.flags(flags)
-	flags.StringSliceVar(&f.crds, "crd", nil, "`file` or folder of CustomResourceDefinitions; may be repeated (default: those in the folders of rules)")
+	flags.StringSliceVar(&f.crds, "crd", nil,
+		"`file` or folder of CustomResourceDefinitions; may be repeated (default: those in the folders of rules)")
 	flags.StringSliceVar(&f.kinds, "kind", nil, "only this `kind`, such as WebApp; may be repeated (default: all)")
 	flags.StringVar(&f.folder, "dir", "", "`folder` to write a file for each kind to")
 	return cmd
 }
 
-func (a *app) docs(f *docsFlags) error {
-	loaded, kinds, err := a.loadWithKinds(f.ruleFiles, f.crds)
+func (c docsCommand) docs(f *docsFlags) error {
+	loaded, kinds, err := c.loader.loadWithKinds(f.ruleFiles, f.crds)
 	if err != nil {
 		return err
 	}
-	wanted, err := f.wanted(loaded.Program)
+	primaries, err := f.primaries(loaded)
 	if err != nil {
 		return err
 	}
@@ -79,40 +86,38 @@ func (a *app) docs(f *docsFlags) error {
 	if err != nil {
 		return err
 	}
-	pages, err := reference.Pages(described, wanted)
-	switch {
-	case err != nil:
+	pages, err := reference.Pages(described, primaries)
+	if err != nil {
 		return exit.Wrong(err)
-	case len(pages) == 0:
-		return exit.Wrong(fmt.Errorf("no rule is for a kind of resources: %s", namesOf(loaded)))
-	case f.folder != "":
-		return a.writePages(f, pages)
 	}
-	return a.print(reference.Markdown(pages))
+	if f.folder != "" {
+		return c.writePages(f.folder, pages)
+	}
+	text, err := reference.Write(pages)
+	if err != nil {
+		return exit.Failure(err)
+	}
+	return c.out.print(text)
 }
 
-// wanted returns which kinds --kind selects.
-func (f *docsFlags) wanted(program *rules.Program) (func(runtimeschema.GroupVersionKind) bool, error) {
-	var targets []cluster.Target
-	for _, kind := range f.kinds {
+// primaries returns the kinds that have a page.
+func (f *docsFlags) primaries(loaded *rules.Loaded) ([]*rules.Primary, error) {
+	all := slices.DeleteFunc(slices.Clone(loaded.Program.Primaries()), (*rules.Primary).ForCluster)
+	if len(all) == 0 {
+		return nil, exit.Wrong(fmt.Errorf("no rule is for a kind of resources: %s", namesOf(loaded)))
+	}
+	selects := func(kind string, p *rules.Primary) bool {
 		target, ok := cluster.ParseTarget(kind)
-		found := false
-		for _, p := range program.Primaries() {
-			found = found || !p.ForCluster() && target.IsOf(p.GVK, nil)
-		}
-		if !ok || target.Name != "" || !found {
+		return ok && target.Name == "" && target.IsOf(p.GVK, nil)
+	}
+	for _, kind := range f.kinds {
+		if !slices.ContainsFunc(all, func(p *rules.Primary) bool { return selects(kind, p) }) {
 			return nil, exit.Misused("--kind %q: no rule is for that kind", kind)
 		}
-		targets = append(targets, target)
 	}
-	return func(gvk runtimeschema.GroupVersionKind) bool {
-		for _, t := range targets {
-			if t.IsOf(gvk, nil) {
-				return true
-			}
-		}
-		return len(targets) == 0
-	}, nil
+	return slices.DeleteFunc(all, func(p *rules.Primary) bool {
+		return len(f.kinds) > 0 && !slices.ContainsFunc(f.kinds, func(kind string) bool { return selects(kind, p) })
+	}), nil
 }
 
 // described returns the rules with the CRDs of their kinds. Those that are not given are
@@ -153,16 +158,20 @@ func described(loaded *rules.Loaded, kinds offline.Kinds) (reference.Source, err
 }
 
 // writePages writes each page into a file of its own.
-func (a *app) writePages(f *docsFlags, pages []*reference.Page) error {
-	if err := os.MkdirAll(f.folder, 0o755); err != nil {
+func (c docsCommand) writePages(folder string, pages []*reference.Page) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return exit.Failure(err)
 	}
 	for _, p := range pages {
-		path := filepath.Join(f.folder, fileOf(p, pages)+".md")
-		if err := os.WriteFile(path, reference.Markdown([]*reference.Page{p}), 0o644); err != nil {
+		path := filepath.Join(folder, fileOf(p, pages)+".md")
+		text, err := reference.Write([]*reference.Page{p})
+		if err != nil {
+			return exit.Failure(err)
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
 			return exit.Failure(fmt.Errorf("%s: cannot be written: %w", path, exit.Cause(err)))
 		}
-		if err := a.print([]byte(path + "\n")); err != nil {
+		if err := c.out.print([]byte(path + "\n")); err != nil {
 			return err
 		}
 	}
@@ -171,7 +180,7 @@ func (a *app) writePages(f *docsFlags, pages []*reference.Page) error {
 
 // fileOf returns the name of the file of a page, with the group if several have the kind.
 func fileOf(p *reference.Page, pages []*reference.Page) string {
-	name := strings.ToLower(p.Kind)
+	name := string(p.Anchor)
 	for _, other := range pages {
 		if other != p && other.Kind == p.Kind {
 			return name + "." + p.Group

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
 )
 
 // readDryRun returns what a dry run would write, by action and kind, from its metrics.

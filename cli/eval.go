@@ -32,7 +32,13 @@ type evalFlags struct {
 	projected bool // the rules are those of the project, if there are any
 }
 
-func (a *app) evalCommand() *cobra.Command {
+// An evalCommand evaluates an expression for a resource.
+type evalCommand struct {
+	out    *printer
+	loader *loader
+}
+
+func (c evalCommand) command() *cobra.Command {
 	f := &evalFlags{output: settings.Choice("yaml", "json", "type")}
 	cmd := &cobra.Command{
 		Use:   "eval EXPRESSION -r RESOURCE",
@@ -59,7 +65,7 @@ errors, or the value waits for something, 2 wrong usage, 3 a file cannot be read
 			if len(args) != 1 {
 				return exit.Misused("give one expression, in quotes")
 			}
-			return a.eval(args[0], f)
+			return c.eval(args[0], f)
 		},
 	}
 	flags := cmd.Flags()
@@ -67,20 +73,21 @@ errors, or the value waits for something, 2 wrong usage, 3 a file cannot be read
 	f.atTime.flags(flags)
 	flags.StringVar(&f.rule, "rule", "", "`name` of the rule")
 	flags.StringSliceVarP(&f.resources, "resources", "r", nil, "`file` with the resource, or - for stdin")
-	flags.StringSliceVar(&f.observed, "observed", nil, "`file` or folder of objects that exist in the cluster; may be repeated")
+	flags.StringSliceVar(&f.observed, "observed", nil,
+		"`file` or folder of objects that exist in the cluster; may be repeated")
 	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of the resource, if it has none")
 	outputFlag(flags, f.output)
 	return cmd
 }
 
-func (a *app) eval(text string, f *evalFlags) error {
+func (c evalCommand) eval(text string, f *evalFlags) error {
 	if len(f.resources) == 0 {
 		return exit.Misused("no resource: give a file with -r")
 	}
 	if err := once(f.paths, f.resources, f.crds, f.observed); err != nil {
 		return err
 	}
-	from, crds := a.reader(f.ruleFiles), f.crds
+	from, crds := c.loader.reader(f.ruleFiles), f.crds
 	if len(crds) == 0 {
 		crds = from.Definitions(f.paths)
 	}
@@ -88,11 +95,11 @@ func (a *app) eval(text string, f *evalFlags) error {
 	if err != nil {
 		return err
 	}
-	self, live, err := a.evalObjects(f, kinds)
+	self, live, err := c.evalObjects(f, kinds)
 	if err != nil {
 		return err
 	}
-	loaded, err := a.evalRules(f, kinds, self)
+	loaded, err := c.evalRules(f, kinds, self)
 	if err != nil {
 		return err
 	}
@@ -110,7 +117,7 @@ func (a *app) eval(text string, f *evalFlags) error {
 		return err
 	}
 	if f.output.Value == "type" {
-		return a.print([]byte(t.String() + "\n"))
+		return c.out.print([]byte(t.String() + "\n"))
 	}
 	at, err := f.parse()
 	if err != nil {
@@ -119,7 +126,7 @@ func (a *app) eval(text string, f *evalFlags) error {
 	if at.IsZero() {
 		at = offline.TimeOf([]*files.Object{self})
 	}
-	r, err := offline.New(offline.Options{Program: loaded.Program, Kinds: kinds, Observed: live, Time: at, Say: a.say})
+	r, err := offline.New(offline.Options{Program: loaded.Program, Kinds: kinds, Observed: live, Time: at, Say: c.out.say})
 	if err != nil {
 		return exit.Wrong(err)
 	}
@@ -131,12 +138,13 @@ func (a *app) eval(text string, f *evalFlags) error {
 	if wrong != nil {
 		return q.rejected([]*source.Error{wrong})
 	}
-	return a.tellAnswer(answer, f.output.Value)
+	return c.tellAnswer(answer, f.output.Value)
 }
 
 // evalObjects reads the resource, and the objects that exist.
-func (a *app) evalObjects(f *evalFlags, kinds offline.Kinds) (self *files.Object, live []*files.Object, err error) {
-	from := a.reader(f.ruleFiles)
+func (c evalCommand) evalObjects(f *evalFlags,
+	kinds offline.Kinds) (self *files.Object, live []*files.Object, err error) {
+	from := c.loader.reader(f.ruleFiles)
 	found, err := kinds.Resources(from, f.resources, f.namespace)
 	if err != nil {
 		return nil, nil, err
@@ -149,14 +157,14 @@ func (a *app) evalObjects(f *evalFlags, kinds offline.Kinds) (self *files.Object
 }
 
 // evalRules loads the rules, or else one that has nothing but the kind of the resource.
-func (a *app) evalRules(f *evalFlags, kinds offline.Kinds, self *files.Object) (*rules.Loaded, error) {
+func (c evalCommand) evalRules(f *evalFlags, kinds offline.Kinds, self *files.Object) (*rules.Loaded, error) {
 	if len(f.paths) == 0 {
 		if f.rule != "" {
 			return nil, exit.Misused("--rule needs rules: give a file or folder with -f")
 		}
 		return emptyRule(self)
 	}
-	loaded, err := a.load(f.ruleFiles)
+	loaded, err := c.loader.load(f.ruleFiles)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +180,7 @@ func (a *app) evalRules(f *evalFlags, kinds offline.Kinds, self *files.Object) (
 // emptyRule returns a rule that has nothing but the kind of a resource.
 func emptyRule(self *files.Object) (*rules.Loaded, error) {
 	text := fmt.Sprintf("{apiVersion: %s, kind: %s, rules: [{name: eval, for: {apiVersion: %q, kind: %q}}]}",
-		syntax.APIVersion, syntax.Kind, self.GetAPIVersion(), self.GetKind())
+		syntax.APIVersion, syntax.Kind, self.Unstructured.GetAPIVersion(), self.Unstructured.GetKind())
 	loaded := rules.Compile([]source.File{{Data: []byte(text)}})
 	loaded.Sources = nil
 	if err := loaded.Errors.Err(); err != nil {
@@ -184,7 +192,7 @@ func emptyRule(self *files.Object) (*rules.Loaded, error) {
 // rulesFor returns the rules for the kind of a resource.
 func rulesFor(l *rules.Loaded, self *files.Object) (found []*syntax.Rule) {
 	for _, r := range l.File.Rules {
-		if r.For.APIVersion.Value == self.GetAPIVersion() && r.For.Kind.Value == self.GetKind() {
+		if r.For.APIVersion.Value == self.Unstructured.GetAPIVersion() && r.For.Kind.Value == self.Unstructured.GetKind() {
 			found = append(found, r)
 		}
 	}
@@ -205,11 +213,14 @@ func ruleFor(l *rules.Loaded, self *files.Object, name string) (*syntax.Rule, er
 	case len(found) == 1:
 		return found[0], nil
 	case len(names) == 0:
-		return nil, exit.Wrong(fmt.Errorf("no rule is for %s %s", self.GetAPIVersion(), self.GetKind()))
+		return nil, exit.Wrong(fmt.Errorf("no rule is for %s %s", self.Unstructured.GetAPIVersion(),
+			self.Unstructured.GetKind()))
 	case name == "":
-		return nil, exit.Misused("%d rules are for %s: choose one with --rule: %s", len(names), self.GetKind(), strings.Join(names, ", "))
+		return nil, exit.Misused("%d rules are for %s: choose one with --rule: %s", len(names), self.Unstructured.GetKind(),
+			strings.Join(names, ", "))
 	}
-	return nil, exit.Wrong(fmt.Errorf("no rule %q is for %s%s", name, self.GetKind(), source.DidYouMean(name, slices.Clone(names))))
+	return nil, exit.Wrong(fmt.Errorf("no rule %q is for %s%s", name, self.Unstructured.GetKind(),
+		source.DidYouMean(name, slices.Clone(names))))
 }
 
 // A question is an expression with the rule whose names it reads.
@@ -248,19 +259,19 @@ func (q *question) rejected(wrong []*source.Error) error {
 }
 
 // tellAnswer prints the value.
-func (a *app) tellAnswer(answer rules.Answer, format string) error {
+func (c evalCommand) tellAnswer(answer rules.Answer, format string) error {
 	switch {
 	case len(answer.Waits) > 0:
 		return exit.Wrong(fmt.Errorf("the value waits for %s", strings.Join(answer.Waits, ", ")))
 	case answer.Gone:
-		a.say("the value is absent")
+		c.out.say("the value is absent")
 	}
 	if format == "json" {
-		return a.printJSON(answer.Value)
+		return c.out.printJSON(answer.Value)
 	}
 	text, err := yamltext.Marshal(answer.Value)
 	if err != nil {
 		return exit.Failure(err)
 	}
-	return a.print(text)
+	return c.out.print(text)
 }

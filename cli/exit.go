@@ -11,7 +11,7 @@ import (
 
 // conclude prints an error and returns the exit code. An error without a code comes
 // from cobra and means that the command line is wrong.
-func (a *app) conclude(cmd *cobra.Command, err error) int {
+func (p *printer) conclude(cmd *cobra.Command, err error) int {
 	if err == nil {
 		return exit.Yes
 	}
@@ -20,10 +20,10 @@ func (a *app) conclude(cmd *cobra.Command, err error) int {
 		end = &exit.Error{Code: exit.Usage, Err: err}
 	}
 	if end.Err != nil {
-		a.complain(end.Err)
+		p.complain(end.Err)
 	}
 	if end.Code == exit.Usage {
-		a.say("Run '%s --help' for usage.", cmd.CommandPath())
+		p.say("Run '%s --help' for usage.", cmd.CommandPath())
 	}
 	return end.Code
 }
@@ -40,4 +40,4 @@ func interrupted(ctx context.Context, err error) error {
 }
 
 // complain prints an error.
-func (a *app) complain(err error) { exit.Tell(a.stderr, err) }
+func (p *printer) complain(err error) { exit.Tell(p.stderr, err) }

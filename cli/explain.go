@@ -13,7 +13,10 @@ import (
 	"reconcel/rules/syntax"
 )
 
-func (a *app) explainCommand() *cobra.Command {
+// An explainCommand prints the documentation of keys.
+type explainCommand struct{ out *printer }
+
+func (c explainCommand) command() *cobra.Command {
 	var tests bool
 	root := func() *source.Schema {
 		if tests {
@@ -45,7 +48,7 @@ rules.children.onChange. Without PATH, explain prints the keys at the top.
 			if _, unknown := errors.AsType[*explain.UnknownError](err); unknown {
 				return exit.Wrong(err)
 			}
-			return errors.Join(err, a.print(text))
+			return errors.Join(err, c.out.print(text))
 		},
 	}
 	cmd.Flags().BoolVar(&tests, "tests", false, "explain test files")

@@ -23,7 +23,13 @@ type fmtFlags struct {
 	check, diff bool
 }
 
-func (a *app) fmtCommand() *cobra.Command {
+// A fmtCommand formats files.
+type fmtCommand struct {
+	out    *printer
+	loader *loader
+}
+
+func (c fmtCommand) command() *cobra.Command {
 	f := &fmtFlags{}
 	cmd := &cobra.Command{
 		Use:   "fmt -f FILES...",
@@ -48,10 +54,11 @@ wrong usage, 3 a file cannot be read or written.`,
   reconcel fmt -R -f . --check`,
 		Args:    flagsOnly,
 		PreRunE: inProject,
-		RunE:    func(*cobra.Command, []string) error { return a.fmt(f) },
+		RunE:    func(*cobra.Command, []string) error { return c.fmt(f) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&f.paths, "rules", "f", nil, "`file` or folder of rules and tests, or - for stdin; may be repeated")
+	flags.StringSliceVarP(&f.paths, "rules", "f", nil,
+		"`file` or folder of rules and tests, or - for stdin; may be repeated")
 	recursiveFlag(flags, &f.recursive)
 	flags.BoolVar(&f.check, "check", false, "change nothing, and print the names of the files that are not formatted")
 	flags.BoolVar(&f.diff, "diff", false, "change nothing, and print what fmt would change")
@@ -59,14 +66,14 @@ wrong usage, 3 a file cannot be read or written.`,
 	return cmd
 }
 
-func (a *app) fmt(f *fmtFlags) error {
+func (c fmtCommand) fmt(f *fmtFlags) error {
 	if len(f.paths) == 0 {
 		return exit.Misused("no files: give a file or folder with -f")
 	}
 	if err := once(f.paths); err != nil {
 		return err
 	}
-	all, unread := a.reader(f.ruleFiles).Laid(f.paths)
+	all, unread := c.loader.reader(f.ruleFiles).Laid(f.paths)
 	var wrong []error
 	if len(unread) > 0 {
 		wrong = append(wrong, exit.Failure(unread))
@@ -89,10 +96,10 @@ func (a *app) fmt(f *fmtFlags) error {
 			wrong = append(wrong, exit.Failure(err))
 		}
 	}
-	if err := a.print(b.Bytes()); err != nil {
+	if err := c.out.print(b.Bytes()); err != nil {
 		return err
 	}
-	return a.concludeFmt(code, wrong)
+	return c.concludeFmt(code, wrong)
 }
 
 // prints reports whether the result goes to stdout because it comes from stdin.
@@ -151,9 +158,9 @@ func overwrite(path string, data []byte) error {
 }
 
 // concludeFmt prints all errors, and returns the highest exit code.
-func (a *app) concludeFmt(code int, wrong []error) error {
+func (c fmtCommand) concludeFmt(code int, wrong []error) error {
 	for _, err := range wrong {
-		a.complain(err)
+		c.out.complain(err)
 		code = max(code, exit.No)
 		if at, coded := exit.Code(err); coded {
 			code = max(code, at)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/internal/race"
+	"reconcel/test/race"
 )
 
 // fortyFiles writes forty rules files and the CRDs of their kinds: four copies of each

@@ -23,8 +23,15 @@ type graphFlags struct {
 	output *settings.Value[string]
 }
 
-func (a *app) graphCommand() *cobra.Command {
-	f := &graphFlags{output: settings.Choice("mermaid", "dot", "svg")}
+// A graphCommand draws rules.
+type graphCommand struct {
+	out       *printer
+	loader    *loader
+	completer *completer
+}
+
+func (c graphCommand) command() *cobra.Command {
+	f := &graphFlags{output: settings.Choice("mermaid", "dot")}
 	cmd := &cobra.Command{
 		Use:   "graph -f RULES... [KIND[/NAME]]",
 		Short: "Draw what the parts of rules read and wait for",
@@ -44,29 +51,31 @@ With KIND, only the rules for that kind are drawn. With KIND/NAME, the parts hav
 colours of their state in the cluster, and with -r those of a resource in a file,
 which is rendered without a cluster, as render does:
 
-  ready        it exists and is ready, or it is up to date
-  waiting      for a value that does not exist yet, or until it is ready
-  missing      the rule wants it, and it does not exist
-  failed       an expression or an object has failed, or the name is taken
-  excluded     by its when, or because the rule does not select the resource
-  unknown      it may not be read
+  ready                 it exists and is ready, or it is up to date
+  waiting, progressing  for a value that does not exist yet, or until it is ready
+  missing               the rule wants it, and it does not exist
+  failed, stalled       an expression or an object has failed, or the name is taken
+  excluded              by its when, or because the rule does not select the resource
+  unread                it may not be read
 
 The permissions get and list are enough. Nothing is written.
 
--o mermaid is text for Markdown, -o dot for Graphviz, and -o svg a picture. Exit code:
-0 the graph is printed, 1 the rules or the resource have errors, 2 wrong usage, 3 a file
-or the cluster cannot be read.`,
+-o mermaid is text for Markdown, and -o dot for Graphviz. Exit code: 0 the graph is
+printed, 1 the rules or the resource have errors, 2 wrong usage, 3 a file or the cluster
+cannot be read.`,
 		Example: `  reconcel graph -f examples/foo/rules.yaml
-  reconcel graph -f examples/foo/rules.yaml -r examples/foo/foo.yaml -o svg > foo.svg
+  reconcel graph -f examples/foo/rules.yaml -r examples/foo/foo.yaml -o dot | dot -Tsvg > foo.svg
   reconcel graph -f examples/foo/rules.yaml foo/example-foo`,
-		ValidArgsFunction: a.completeKinds,
+		ValidArgsFunction: c.completer.completeKinds,
 		PreRunE:           inProject,
-		RunE:              func(_ *cobra.Command, args []string) error { return a.graph(f, args) },
+		RunE:              func(_ *cobra.Command, args []string) error { return c.graph(f, args) },
 	}
 	flags := cmd.Flags()
 	f.subjectFlags.flags(flags)
-	flags.StringSliceVarP(&f.resources, "resources", "r", nil, "`file` with a resource, or - for stdin, instead of KIND/NAME")
-	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the resource (default: that of the kubeconfig context, and default for -r)")
+	flags.StringSliceVarP(&f.resources, "resources", "r", nil,
+		"`file` with a resource, or - for stdin, instead of KIND/NAME")
+	flags.StringVarP(&f.namespace, "namespace", "n", "",
+		"namespace of the resource (default: that of the kubeconfig context, and default for -r)")
 	outputFlag(flags, f.output)
 	return cmd
 }
@@ -77,9 +86,8 @@ func (f *graphFlags) target(args []string) (target cluster.Target, err error) {
 	case len(args) > 1:
 		return target, exit.Misused("give one KIND or KIND/NAME")
 	case len(args) == 1:
-		ok := false
-		if target, ok = cluster.ParseTarget(args[0]); !ok {
-			return target, exit.Misused("%q is neither a kind nor a resource: expected KIND or KIND/NAME, such as foo/example", args[0])
+		if target, err = anyTarget(args[0]); err != nil {
+			return target, err
 		}
 	}
 	if len(f.resources) > 0 && len(args) > 0 {
@@ -88,32 +96,35 @@ func (f *graphFlags) target(args []string) (target cluster.Target, err error) {
 	return target, f.check()
 }
 
-func (a *app) graph(f *graphFlags, args []string) error {
+func (c graphCommand) graph(f *graphFlags, args []string) error {
 	target, err := f.target(args)
 	if err != nil {
 		return err
 	}
-	j, err := a.judge(&f.offlineRules)
+	j, err := c.loader.judge(&f.offlineRules)
 	if err != nil {
 		return err
 	}
-	if err := rejected(j.Loaded, j.Verdict); err != nil {
+	if err := rejected(j.Loaded, j.Result); err != nil {
 		return err
 	}
 	var drawn []*graph.Diagram
 	switch {
 	case len(f.resources) > 0:
-		drawn, err = a.graphOfFile(f, j)
+		drawn, err = c.graphOfFile(f, j)
 	case target.Name != "":
-		drawn, err = a.graphOfLive(f, j, target)
+		drawn, err = c.graphOfLive(f, j, target)
 	default:
 		drawn, err = graphOfKind(j.Program, target)
 	}
 	if err != nil {
 		return err
 	}
-	text := map[string]func([]*graph.Diagram) string{"mermaid": graph.Mermaid, "dot": graph.DOT, "svg": graph.SVG}[f.output.Value](drawn)
-	return a.print([]byte(text))
+	text := graph.Mermaid
+	if f.output.Value == "dot" {
+		text = graph.DOT
+	}
+	return c.out.print([]byte(text(drawn)))
 }
 
 // graphOfKind draws the rules for one kind, or all rules.
@@ -134,8 +145,8 @@ func graphOfKind(program *rules.Program, target cluster.Target) ([]*graph.Diagra
 }
 
 // graphOfFile draws the rules for a resource in a file.
-func (a *app) graphOfFile(f *graphFlags, j offline.Judged) ([]*graph.Diagram, error) {
-	r, found, err := f.prepare(a, j)
+func (c graphCommand) graphOfFile(f *graphFlags, j offline.Judged) ([]*graph.Diagram, error) {
+	r, found, err := f.prepare(c.loader, c.out, j)
 	if err != nil {
 		return nil, err
 	}
@@ -150,14 +161,10 @@ func (a *app) graphOfFile(f *graphFlags, j offline.Judged) ([]*graph.Diagram, er
 }
 
 // graphOfLive draws the rules for a resource of a cluster.
-func (a *app) graphOfLive(f *graphFlags, j offline.Judged, target cluster.Target) ([]*graph.Diagram, error) {
-	config, namespace, err := f.cluster.connect(a.printWarnings())
+func (c graphCommand) graphOfLive(f *graphFlags, j offline.Judged, target cluster.Target) ([]*graph.Diagram, error) {
+	live, namespace, err := f.cluster.open(c.out, nil)
 	if err != nil {
 		return nil, err
-	}
-	live, err := cluster.New(config)
-	if err != nil {
-		return nil, exit.Failure(err)
 	}
 	ctx, stop := untilSignal()
 	defer stop()
@@ -165,7 +172,8 @@ func (a *app) graphOfLive(f *graphFlags, j offline.Judged, target cluster.Target
 	return all, interrupted(ctx, err)
 }
 
-func liveGraph(ctx context.Context, live *cluster.Cluster, program *rules.Program, target cluster.Target, namespace string) ([]*graph.Diagram, error) {
+func liveGraph(ctx context.Context, live *cluster.Cluster, program *rules.Program, target cluster.Target,
+	namespace string) ([]*graph.Diagram, error) {
 	primary, k, err := live.Primary(ctx, program, target)
 	switch {
 	case err != nil:

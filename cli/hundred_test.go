@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/internal/race"
+	"reconcel/test/race"
 )
 
 // hundredCases writes a file with a hundred cases, copies of those of examples/foo under

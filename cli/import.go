@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"reconcel/cli/internal/exit"
-	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/findings"
 	"reconcel/cli/internal/format"
 	"reconcel/cli/internal/output"
@@ -47,7 +46,13 @@ the result with validate --strict.
 Exit code: 0 everything is converted, 1 something has no counterpart or nothing was
 found, 2 wrong usage, 3 a file cannot be read or written.`
 
-func (a *app) importCommand() *cobra.Command {
+// An importCommand converts definitions of other projects.
+type importCommand struct {
+	out    *printer
+	loader *loader
+}
+
+func (c importCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import",
 		Short: "Convert definitions of other projects into rules",
@@ -57,7 +62,7 @@ func (a *app) importCommand() *cobra.Command {
 			return exit.Misused("nothing to import: give kro or crossplane, and files")
 		},
 	}
-	cmd.AddCommand(a.importFrom(project{conversion.Kro, "ResourceGraphDefinition"}, &cobra.Command{
+	cmd.AddCommand(c.importFrom(project{conversion.Kro, "ResourceGraphDefinition"}, &cobra.Command{
 		Use:   "kro FILE...",
 		Short: "Convert ResourceGraphDefinitions of kro",
 		Long: `Convert ResourceGraphDefinitions of kro: each becomes a rule, and its schema a
@@ -65,7 +70,7 @@ CustomResourceDefinition.` + importHelp,
 		Example: `  reconcel import kro webapp.yaml -o webapp/
   reconcel validate -f webapp/rules.yaml --crd webapp/crd.yaml --strict`,
 	}))
-	cmd.AddCommand(a.importFrom(project{conversion.Crossplane, "Composition"}, &cobra.Command{
+	cmd.AddCommand(c.importFrom(project{conversion.Crossplane, "Composition"}, &cobra.Command{
 		Use:   "crossplane FILE...",
 		Short: "Convert Compositions of Crossplane",
 		Long: `Convert Compositions of Crossplane with patch-and-transform, in a pipeline or in
@@ -77,7 +82,7 @@ CustomResourceDefinitions.` + importHelp,
 }
 
 // importFrom completes the command of a project.
-func (a *app) importFrom(from project, cmd *cobra.Command) *cobra.Command {
+func (c importCommand) importFrom(from project, cmd *cobra.Command) *cobra.Command {
 	f := &importFlags{}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -85,7 +90,7 @@ func (a *app) importFrom(from project, cmd *cobra.Command) *cobra.Command {
 		}
 		return nil
 	}
-	cmd.RunE = func(_ *cobra.Command, paths []string) error { return a.importFiles(f, from, paths) }
+	cmd.RunE = func(_ *cobra.Command, paths []string) error { return c.importFiles(f, from, paths) }
 	flags := cmd.Flags()
 	recursiveFlag(flags, &f.recursive)
 	flags.StringVarP(&f.folder, "output", "o", "", "write the files into this `folder` instead of printing them")
@@ -93,11 +98,11 @@ func (a *app) importFrom(from project, cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-func (a *app) importFiles(f *importFlags, from project, paths []string) error {
+func (c importCommand) importFiles(f *importFlags, from project, paths []string) error {
 	if err := once(paths); err != nil {
 		return err
 	}
-	sources, unread := files.Reader{Stdin: a.stdin, Recursive: f.recursive, Seen: a.seen}.YAML(paths)
+	sources, unread := c.loader.reader(ruleFiles{recursive: f.recursive}).YAML(paths)
 	if len(unread) > 0 {
 		return exit.Failure(unread)
 	}
@@ -105,11 +110,11 @@ func (a *app) importFiles(f *importFlags, from project, paths []string) error {
 	if err != nil {
 		return err
 	}
-	_ = result.Findings.Report(a.stderr) // An error of stderr cannot be reported.
+	_ = result.Findings.Report(c.out.stderr) // An error of stderr cannot be reported.
 	if len(result.Files) == 0 {
 		return exit.Wrong(fmt.Errorf("no %s in the files", from.kind))
 	}
-	if err := a.deliverFiles(f, result.Files); err != nil {
+	if err := c.deliverFiles(f, result.Files); err != nil {
 		return err
 	}
 	if findings.Invalid(result.Findings) {
@@ -130,7 +135,8 @@ func convertFiles(command string, sources []source.File) (*conversion.Result, er
 	}
 	result := &conversion.Result{}
 	if err := json.Unmarshal(out, result); err != nil {
-		return nil, exit.Failure(fmt.Errorf("%s printed something else than a result, it may be of another version: %w", conversion.Program, err))
+		return nil, exit.Failure(fmt.Errorf("%s printed something else than a result, it may be of another version: %w",
+			conversion.Program, err))
 	}
 	if len(result.Files) > 0 {
 		if result.Files[0].Data, err = format.Text(result.Files[0].Data, syntax.Schema()); err != nil {
@@ -141,13 +147,13 @@ func convertFiles(command string, sources []source.File) (*conversion.Result, er
 }
 
 // deliverFiles writes or prints the result.
-func (a *app) deliverFiles(f *importFlags, all []source.File) error {
+func (c importCommand) deliverFiles(f *importFlags, all []source.File) error {
 	if f.folder == "" {
 		var texts [][]byte
 		for _, file := range all {
 			texts = append(texts, file.Data)
 		}
-		return a.print(bytes.Join(texts, []byte("---\n")))
+		return c.out.print(bytes.Join(texts, []byte("---\n")))
 	}
 	if err := os.MkdirAll(f.folder, 0o755); err != nil {
 		return exit.Failure(err)
@@ -168,6 +174,6 @@ func (a *app) deliverFiles(f *importFlags, all []source.File) error {
 			return exit.Failure(fmt.Errorf("%s: cannot be written: %w", path, exit.Cause(err)))
 		}
 	}
-	a.say("%s written to %s", output.Plural(len(all), "file"), f.folder)
+	c.out.say("%s written to %s", output.Plural(len(all), "file"), f.folder)
 	return nil
 }

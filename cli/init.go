@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,7 +35,14 @@ type initFlags struct {
 	interactive      bool
 }
 
-func (a *app) initCommand() *cobra.Command {
+// An initCommand makes rules from manifests.
+type initCommand struct {
+	out     *printer
+	loader  *loader
+	answers io.Reader // of --interactive
+}
+
+func (c initCommand) command() *cobra.Command {
 	f := &initFlags{}
 	cmd := &cobra.Command{
 		Use:   "init --kind KIND [-f MANIFESTS... | --chart CHART | --live KIND/NAME,...]",
@@ -73,26 +81,28 @@ answer.`,
   reconcel init --kind WebApp --chart ./chart --values production.yaml
   reconcel init --kind WebApp --live deployment/web,service/web -n shop`,
 		Args: flagsOnly,
-		RunE: func(*cobra.Command, []string) error { return a.init(f) },
+		RunE: func(*cobra.Command, []string) error { return c.init(f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.kind, "kind", "", "`kind` that the rules are for, such as WebApp (required)")
 	flags.StringVar(&f.apiVersion, "api-version", "example.com/v1alpha1", "`group/version` of the kind")
-	flags.StringSliceVarP(&f.manifests, "filename", "f", nil, "`file` or folder of manifests, or - for stdin; may be repeated")
+	flags.StringSliceVarP(&f.manifests, "filename", "f", nil,
+		"`file` or folder of manifests, or - for stdin; may be repeated")
 	recursiveFlag(flags, &f.recursive)
 	flags.StringVar(&f.chart, "chart", "", "`folder` or archive of a Helm chart")
 	flags.StringSliceVar(&f.values, "values", nil, "`file` of values for --chart; may be repeated")
 	flags.StringSliceVar(&f.live, "live", nil, "`objects` of the cluster as KIND/NAME, separated by commas")
 	f.cluster.flags(flags)
 	flags.StringVar(&f.name, "name", "", "name of the example (default: what most names begin with, or else the kind)")
-	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the example and of --live (default: that of most objects; for --live that of the context)")
+	flags.StringVarP(&f.namespace, "namespace", "n", "",
+		"namespace of the example and of --live (default: that of most objects; for --live that of the context)")
 	flags.StringVar(&f.folder, "dir", ".", "`folder` to write to")
 	flags.BoolVarP(&f.interactive, "interactive", "i", false, "ask about each field on the terminal")
 	cmd.MarkFlagsMutuallyExclusive("filename", "chart", "live")
 	return cmd
 }
 
-func (a *app) init(f *initFlags) error {
+func (c initCommand) init(f *initFlags) error {
 	kind, err := f.definedKind()
 	if err != nil {
 		return err
@@ -103,22 +113,22 @@ func (a *app) init(f *initFlags) error {
 	if f.interactive && slices.Contains(f.manifests, files.Stdin) {
 		return exit.Misused("--interactive reads answers from stdin, so -f - is not possible")
 	}
-	manifests, from, err := a.initManifests(f)
+	manifests, from, err := c.initManifests(f)
 	if err != nil {
 		return err
 	}
 	options := scaffold.Options{Kind: kind, Name: f.name, Namespace: f.namespace, Source: from}
 	if f.interactive {
-		options.Ask = a.asker()
+		options.Ask = c.asker()
 	}
 	project, err := scaffold.New(manifests, options)
 	if err != nil {
 		if _, positioned := errors.AsType[source.Errors](err); positioned {
-			a.say("%s: these manifests are invalid, and so are the rules made of them:", from)
+			c.out.say("%s: these manifests are invalid, and so are the rules made of them:", from)
 		}
 		return exit.Wrong(err)
 	}
-	return a.writeProject(f.folder, project)
+	return c.writeProject(f.folder, project)
 }
 
 // definedKind returns the kind that the rules are for.
@@ -128,10 +138,12 @@ func (f *initFlags) definedKind() (schema.GroupVersionKind, error) {
 	}
 	gv, err := schema.ParseGroupVersion(f.apiVersion)
 	if err != nil || gv.Group == "" || !strings.Contains(gv.Group, ".") {
-		return schema.GroupVersionKind{}, exit.Misused("--api-version %q: expected group/version, such as example.com/v1alpha1", f.apiVersion)
+		return schema.GroupVersionKind{}, exit.Misused(
+			"--api-version %q: expected group/version, such as example.com/v1alpha1", f.apiVersion)
 	}
 	if first := f.kind[0]; first < 'A' || first > 'Z' || strings.ContainsFunc(f.kind, isNotAlphanumeric) {
-		return schema.GroupVersionKind{}, exit.Misused("--kind %q: a kind has letters and digits and begins with a capital, such as WebApp", f.kind)
+		return schema.GroupVersionKind{}, exit.Misused(
+			"--kind %q: a kind has letters and digits and begins with a capital, such as WebApp", f.kind)
 	}
 	return gv.WithKind(f.kind), nil
 }
@@ -141,16 +153,16 @@ func isNotAlphanumeric(r rune) bool {
 }
 
 // initManifests returns the manifests, and where they come from.
-func (a *app) initManifests(f *initFlags) (all []*unstructured.Unstructured, from string, err error) {
+func (c initCommand) initManifests(f *initFlags) (all []*unstructured.Unstructured, from string, err error) {
 	switch {
 	case len(f.manifests) > 0:
-		all, err = manifestsIn(a.reader(ruleFiles{recursive: f.recursive}), f.manifests)
+		all, err = manifestsIn(c.loader.reader(ruleFiles{recursive: f.recursive}), f.manifests)
 		return all, strings.Join(f.manifests, ", "), err
 	case f.chart != "":
-		all, err = a.readChart(f)
+		all, err = c.readChart(f)
 		return all, "the chart " + f.chart, err
 	case len(f.live) > 0:
-		all, err = a.readLive(f)
+		all, err = c.readLive(f)
 		return all, strings.Join(f.live, ", "), err
 	}
 	name := cmp.Or(f.name, strings.ToLower(f.kind))
@@ -165,7 +177,7 @@ func manifestsIn(from files.Reader, paths []string) (all []*unstructured.Unstruc
 		return nil, err
 	}
 	for _, o := range objects {
-		if err := o.Check(); err != nil && o.GetGenerateName() == "" {
+		if err := o.Check(); err != nil && o.Unstructured.GetGenerateName() == "" {
 			return nil, exit.Wrong(err)
 		}
 		all = append(all, &o.Unstructured)
@@ -174,7 +186,7 @@ func manifestsIn(from files.Reader, paths []string) (all []*unstructured.Unstruc
 }
 
 // writeProject writes new files, and prints their names.
-func (a *app) writeProject(folder string, p *scaffold.Project) error {
+func (c initCommand) writeProject(folder string, p *scaffold.Project) error {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return exit.Failure(fmt.Errorf("%s: cannot be created: %w", folder, exit.Cause(err)))
 	}
@@ -185,7 +197,8 @@ func (a *app) writeProject(folder string, p *scaffold.Project) error {
 		}
 	}
 	if len(existing) > 0 {
-		return exit.Failure(fmt.Errorf("%s: there already; remove it, or choose another folder with --dir", strings.Join(existing, ", ")))
+		return exit.Failure(fmt.Errorf("%s: there already; remove it, or choose another folder with --dir",
+			strings.Join(existing, ", ")))
 	}
 	var names bytes.Buffer
 	for _, file := range p.Files {
@@ -196,7 +209,7 @@ func (a *app) writeProject(folder string, p *scaffold.Project) error {
 		fmt.Fprintln(&names, path)
 	}
 	for _, note := range p.Notes {
-		a.say("note: %s", note)
+		c.out.say("note: %s", note)
 	}
-	return a.print(names.Bytes())
+	return c.out.print(names.Bytes())
 }

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/cli/internal/files"
-	"reconcel/internal/race"
+	"reconcel/test/race"
 )
 
 // initKinds are the kinds of the applications in testdata/init. NOTICE there says where each one
@@ -43,7 +43,7 @@ var initKinds = map[string]string{
 // manifests again: for the example, and for a resource that has only defaults.
 func TestInitOfApplications(t *testing.T) {
 	if race.Enabled() {
-		t.Skip("slow with the race detector, and without goroutines; make unit also runs it without")
+		t.Skip("slow with the race detector, and without goroutines; make test also runs it without")
 	}
 	folders, err := filepath.Glob("testdata/init/*/manifests.yaml")
 	if err != nil || len(folders) != len(initKinds) {
@@ -75,8 +75,8 @@ func TestInitOfApplications(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			delete(objects[0].Object, "spec")
-			text, err := json.Marshal(objects[0].Object)
+			delete(objects[0].Unstructured.Object, "spec")
+			text, err := json.Marshal(objects[0].Unstructured.Object)
 			if err == nil {
 				err = os.WriteFile("defaults.json", text, 0o600)
 			}
@@ -164,7 +164,7 @@ func objectsIn(t *testing.T, paths ...string) map[string]map[string]any {
 	all := map[string]map[string]any{}
 	for _, o := range objects {
 		content := map[string]any{}
-		data, err := json.Marshal(o.Object)
+		data, err := json.Marshal(o.Unstructured.Object)
 		if err == nil {
 			err = json.Unmarshal(data, &content)
 		}

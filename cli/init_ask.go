@@ -12,19 +12,20 @@ import (
 )
 
 // asker returns a function that asks on the terminal about each field.
-func (a *app) asker() func(f *scaffold.Field, problem string) (string, error) {
-	answers := bufio.NewReader(a.stdin)
-	a.say("For each field: return keeps its name, another name such as spec.web.image renames it, and - keeps the value in the rules.")
+func (c initCommand) asker() func(f *scaffold.Field, problem string) (string, error) {
+	answers := bufio.NewReader(c.answers)
+	c.out.say("For each field: return keeps its name, another name such as spec.web.image renames it, and - keeps the " +
+		"value in the rules.")
 	return func(f *scaffold.Field, problem string) (string, error) {
 		if problem != "" {
-			a.say("%s", problem)
+			c.out.say("%s", problem)
 		} else {
-			a.say("\n%s: %v", f.Name(), f.Value)
+			c.out.say("\n%s: %v", f.Name(), f.Value)
 			for _, use := range f.Uses {
-				a.say("  %s", use)
+				c.out.say("  %s", use)
 			}
 		}
-		_, _ = fmt.Fprintf(a.stderr, "[%s] ", f.Name())
+		_, _ = fmt.Fprintf(c.out.stderr, "[%s] ", f.Name())
 		line, err := answers.ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return "", exit.Failure(fmt.Errorf("read an answer: %w", err))

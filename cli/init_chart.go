@@ -10,7 +10,7 @@ import (
 )
 
 // readChart returns the manifests of a chart.
-func (a *app) readChart(f *initFlags) ([]*unstructured.Unstructured, error) {
+func (c initCommand) readChart(f *initFlags) ([]*unstructured.Unstructured, error) {
 	args := []string{conversion.Chart}
 	if f.name != "" {
 		args = append(args, "-name", f.name)

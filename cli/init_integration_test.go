@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
 )
 
 // TestInitLive makes the same rules of the objects of a cluster as of the manifests that they

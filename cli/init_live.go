@@ -14,7 +14,7 @@ import (
 )
 
 // readLive returns the objects of --live.
-func (a *app) readLive(f *initFlags) ([]*unstructured.Unstructured, error) {
+func (c initCommand) readLive(f *initFlags) ([]*unstructured.Unstructured, error) {
 	var targets []cluster.Target
 	for _, text := range f.live {
 		target, ok := cluster.ParseTarget(text)
@@ -23,15 +23,11 @@ func (a *app) readLive(f *initFlags) ([]*unstructured.Unstructured, error) {
 		}
 		targets = append(targets, target)
 	}
-	config, namespace, err := f.cluster.connect(a.printWarnings())
+	live, namespace, err := f.cluster.open(c.out, nil)
 	if err != nil {
 		return nil, err
 	}
 	f.namespace = cmp.Or(f.namespace, namespace)
-	live, err := cluster.New(config)
-	if err != nil {
-		return nil, exit.Failure(err)
-	}
 	ctx, stop := untilSignal()
 	defer stop()
 	all, err := liveObjects(ctx, live, f.namespace, targets)
@@ -41,7 +37,8 @@ func (a *app) readLive(f *initFlags) ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-func liveObjects(ctx context.Context, live *cluster.Cluster, namespace string, targets []cluster.Target) (all []*unstructured.Unstructured, err error) {
+func liveObjects(ctx context.Context, live *cluster.Cluster, namespace string,
+	targets []cluster.Target) (all []*unstructured.Unstructured, err error) {
 	served, incomplete, err := live.Served(ctx)
 	if err != nil {
 		return nil, err

@@ -24,14 +24,15 @@ func (p *policyFlags) flags(flags *pflag.FlagSet, namespaced string) {
 }
 
 // asRun is the help of --namespaced in commands that only judge rules.
-const asRun = "reject what run rejects with this flag: what lies outside these namespaces; may be repeated (default: all)"
+const asRun = "reject what run rejects with this flag: what lies outside these namespaces; may be repeated (default: " +
+	"all)"
 
 func (p *policyFlags) policy() judge.Policy {
 	return judge.Policy{AllowedKinds: p.allowed, Namespaces: p.only, IgnoreChecks: p.ignored}
 }
 
-// rejected returns the errors of a verdict, or nil.
-func rejected(l *rules.Loaded, v judge.Verdict) error {
+// rejected returns the errors of a result, or nil.
+func rejected(l *rules.Loaded, v judge.Result) error {
 	if len(v.Errors) > 0 {
 		return &exit.Error{Code: rejectedCode(l), Err: v.Errors}
 	}
@@ -56,14 +57,15 @@ type offlineRules struct {
 
 func (f *offlineRules) flags(flags *pflag.FlagSet, namespaced string) {
 	f.ruleFiles.flags(flags)
-	flags.StringSliceVar(&f.crds, "crd", nil, "`file` or folder of CustomResourceDefinitions; may be repeated (default: those in the folders of rules)")
+	flags.StringSliceVar(&f.crds, "crd", nil,
+		"`file` or folder of CustomResourceDefinitions; may be repeated (default: those in the folders of rules)")
 	f.policyFlags.flags(flags, namespaced)
 }
 
-// judge loads and judges rules. Rejected rules are not an error: see the verdict.
-func (a *app) judge(f *offlineRules) (offline.Judged, error) {
+// judge loads and judges rules. Rejected rules are not an error: see the result.
+func (l *loader) judge(f *offlineRules) (offline.Judged, error) {
 	if err := f.given(); err != nil {
 		return offline.Judged{}, err
 	}
-	return offline.Judge(a.reader(f.ruleFiles), f.paths, f.crds, f.policy())
+	return offline.Judge(l.reader(f.ruleFiles), f.paths, f.crds, f.policy())
 }

@@ -13,7 +13,9 @@ import (
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // Kubeconfigs name them as auth-provider, and kubectl knows the same.
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/transport"
 
+	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/output"
 )
@@ -22,16 +24,19 @@ import (
 type clusterFlags struct{ kubeconfig, context string }
 
 func (c *clusterFlags) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, ~/.kube/config, the Pod's own account)")
+	flags.StringVar(&c.kubeconfig, "kubeconfig", "",
+		"kubeconfig `file` (default: $KUBECONFIG, ~/.kube/config, the Pod's own account)")
 	flags.StringVar(&c.context, "context", "", "context of the kubeconfig (default: its current one)")
 }
 
 // connect returns the client configuration, and the namespace of the context. It
 // sends no request.
-func (c *clusterFlags) connect(warnings rest.WarningHandlerWithContext) (config *rest.Config, namespace string, err error) {
+func (c *clusterFlags) connect(
+	warnings rest.WarningHandlerWithContext) (config *rest.Config, namespace string, err error) {
 	where := clientcmd.NewDefaultClientConfigLoadingRules()
 	where.ExplicitPath = c.kubeconfig
-	client := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(where, &clientcmd.ConfigOverrides{CurrentContext: c.context})
+	client := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(where,
+		&clientcmd.ConfigOverrides{CurrentContext: c.context})
 	config, err = client.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
 		why := "there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config) and this is not a Pod"
@@ -50,6 +55,48 @@ func (c *clusterFlags) connect(warnings rest.WarningHandlerWithContext) (config 
 	config.WarningHandlerWithContext = warnings
 	config.QPS = -1 // The API server limits requests itself.
 	return config, namespace, nil
+}
+
+// open connects to the cluster of the kubeconfig, through a transport unless that is nil. It
+// sends no request.
+func (c *clusterFlags) open(out *printer,
+	through transport.WrapperFunc) (live *cluster.Cluster, namespace string, err error) {
+	config, namespace, err := c.connect(out.printWarnings())
+	if err != nil {
+		return nil, "", err
+	}
+	config.Wrap(through)
+	if live, err = cluster.New(config); err != nil {
+		return nil, "", exit.Failure(err)
+	}
+	return live, namespace, nil
+}
+
+// showProgress shows the progress of some work, which ends with ctx.
+func (p *printer) showProgress(ctx context.Context, work func(*output.Progress) error) error {
+	progress := output.StartProgress(p.stderr)
+	err := work(progress)
+	progress.Stop()
+	return interrupted(ctx, err)
+}
+
+// namedTarget parses an argument that names one thing.
+func namedTarget(text, what string) (cluster.Target, error) {
+	target, ok := cluster.ParseTarget(text)
+	if !ok || target.Name == "" {
+		return target, exit.Misused("%q is not %s: expected KIND/NAME, such as foo/example", text, what)
+	}
+	return target, nil
+}
+
+// anyTarget parses an argument that names a kind or a resource.
+func anyTarget(text string) (cluster.Target, error) {
+	target, ok := cluster.ParseTarget(text)
+	if !ok {
+		return target, exit.Misused("%q is neither a kind nor a resource: expected KIND or KIND/NAME, such as foo/example",
+			text)
+	}
+	return target, nil
 }
 
 // missingFiles returns which files of a list, such as that of KUBECONFIG, do not exist.
@@ -86,8 +133,8 @@ type warnings struct {
 	repeated output.Damper
 }
 
-func (a *app) printWarnings() *warnings {
-	return &warnings{print: func(_ context.Context, text string) { a.say("Warning: %s", text) }}
+func (p *printer) printWarnings() *warnings {
+	return &warnings{print: func(_ context.Context, text string) { p.say("Warning: %s", text) }}
 }
 
 // HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
 )
 
 // TestLastValidRules restarts reconcel with rules that have become invalid: it works with the last valid ones,

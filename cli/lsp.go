@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,7 +19,13 @@ type lspFlags struct {
 	strict bool
 }
 
-func (a *app) lspCommand() *cobra.Command {
+// An lspCommand serves an editor.
+type lspCommand struct {
+	stdin  io.Reader
+	stdout io.Writer
+}
+
+func (c lspCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lsp",
 		Short: "Serve editors with diagnostics and completion of rules",
@@ -39,21 +46,22 @@ Exit code: 0 the editor ended the session, 1 it ended without shutdown, 2 wrong 
 3 the input is not the protocol.`,
 		Example: `  reconcel lsp --crd crds/`,
 		Args:    flagsOnly,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.lsp(cmd.Flags()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.lsp(cmd.Flags()) },
 	}
 	(&lspFlags{}).flags(cmd.Flags())
 	return cmd
 }
 
 func (f *lspFlags) flags(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&f.crds, "crd", nil, "`file` or folder of CustomResourceDefinitions; may be repeated (default: those beside each file)")
+	flags.StringSliceVar(&f.crds, "crd", nil,
+		"`file` or folder of CustomResourceDefinitions; may be repeated (default: those beside each file)")
 	f.policyFlags.flags(flags, asRun)
 	flags.BoolVar(&f.strict, "strict", false, "show warnings as errors")
 }
 
-func (a *app) lsp(given *pflag.FlagSet) error {
+func (c lspCommand) lsp(given *pflag.FlagSet) error {
 	project := func(root string) (lsp.Project, error) { return projectIn(root, given) }
-	err := lsp.Serve(a.stdin, a.stdout, lsp.Options{Version: builtFrom().Version, Project: project})
+	err := lsp.Serve(c.stdin, c.stdout, lsp.Options{Version: builtFrom().Version, Project: project})
 	switch {
 	case errors.Is(err, lsp.ErrNoShutdown):
 		return exit.Wrong(err)

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -15,9 +14,7 @@ import (
 
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/files"
-	"reconcel/cli/internal/output"
 	"reconcel/cli/internal/settings"
-	"reconcel/internal/yamltext"
 	"reconcel/rules/source"
 )
 
@@ -33,60 +30,18 @@ type app struct {
 	program        string // the file that runs, or ""
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	seen           func(path string) // called for what commands read; may be nil
 }
 
 func (a *app) main(args []string) int {
-	root := a.command()
+	out := &printer{a.stdout, a.stderr}
+	root := a.command(out)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteC()
-	return a.conclude(cmd, err)
+	return out.conclude(cmd, err)
 }
 
-// say prints one line to stderr.
-func (a *app) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(a.stderr, format+"\n", args...)
-}
-
-// print writes a result to stdout. A failed write is a failure of the command.
-func (a *app) print(result []byte) error {
-	if _, err := a.stdout.Write(result); err != nil {
-		return exit.Failure(fmt.Errorf("write the result: %w", err))
-	}
-	return nil
-}
-
-// deliver writes a result to a file, or to stdout without one. If that fails, the file is as
-// it was.
-func (a *app) deliver(result []byte, path string) error {
-	if path == "" || path == files.Stdin {
-		return a.print(result)
-	}
-	if err := files.Replace(path, result); err != nil {
-		return exit.Failure(fmt.Errorf("%s: cannot be written: %w", path, err))
-	}
-	return nil
-}
-
-// printJSON writes a result to stdout as JSON.
-func (a *app) printJSON(result any) error {
-	text, err := output.JSON(result)
-	if err != nil {
-		return exit.Failure(err)
-	}
-	return a.print(text)
-}
-
-// printYAML writes a result to stdout as YAML.
-func (a *app) printYAML(result any) error {
-	text, err := yamltext.Marshal(result)
-	if err != nil {
-		return exit.Failure(err)
-	}
-	return a.print(text)
-}
-
-func (a *app) command() *cobra.Command {
+// command returns the command with all others below it.
+func (a *app) command(out *printer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "reconcel",
 		Short: "A Kubernetes controller that is driven by rules",
@@ -103,10 +58,38 @@ status is.`,
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(explainFlag)
-	root.AddCommand(a.runCommand(), a.renderCommand(), a.initCommand(), a.validateCommand(), a.testCommand(), a.fmtCommand(), a.importCommand(), a.diffCommand(), a.planCommand(), a.approveCommand(), a.rolloutCommand(), a.statusCommand(), a.treeCommand(), a.whyCommand(), a.graphCommand(),
-		a.rbacCommand(), a.manifestsCommand(), a.schemaCommand(), a.crdCommand(), a.docsCommand(), a.explainCommand(), a.evalCommand(), a.lspCommand(), a.uninstallCommand(), a.versionCommand())
+	loader := &loader{stdin: a.stdin}
+	completer, repeater := &completer{loader}, &repeater{out, loader}
+	deploy := deployCommand{out, loader}
+	root.AddCommand(
+		runCommand{out, loader}.command(),
+		renderCommand{out, loader, repeater}.command(),
+		initCommand{out, loader, a.stdin}.command(),
+		validateCommand{out, loader, repeater}.command(),
+		testCommand{out, loader, repeater}.command(),
+		fmtCommand{out, loader}.command(),
+		importCommand{out, loader}.command(),
+		diffCommand{out, loader, completer}.command(),
+		planCommand{out, loader}.command(),
+		approveCommand{out}.command(),
+		rolloutCommand{out}.command(),
+		statusCommand{out, loader, completer}.command(),
+		treeCommand{out, loader, completer}.command(),
+		whyCommand{out, loader, completer}.command(),
+		graphCommand{out, loader, completer}.command(),
+		deploy.rbacCommand(),
+		deploy.manifestsCommand(),
+		schemaCommand{out}.command(),
+		crdCommand{out, loader}.command(),
+		docsCommand{out, loader}.command(),
+		explainCommand{out}.command(),
+		evalCommand{out, loader}.command(),
+		lspCommand{a.stdin, a.stdout}.command(),
+		uninstallCommand{out}.command(),
+		versionCommand{out}.command(),
+	)
 	nameAs(a.program, root)
-	a.addCompletions(root)
+	completer.addCompletions(root)
 	return root
 }
 
@@ -157,7 +140,8 @@ func untilSignal() (context.Context, context.CancelFunc) {
 
 // writtenFlag adds the flag -o of commands whose result is a file.
 func writtenFlag(flags *pflag.FlagSet, path *string) {
-	flags.StringVarP(path, "output", "o", "", "`file` to write the result to instead of stdout; if the command fails, it stays as it is")
+	flags.StringVarP(path, "output", "o", "",
+		"`file` to write the result to instead of stdout; if the command fails, it stays as it is")
 }
 
 // outputFlag adds the flag -o.

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
 )
 
 // TestNamespacedManifestsAreTaken applies the manifests as a user who has permissions in

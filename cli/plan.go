@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/dryrun"
 	"reconcel/cli/internal/dump"
@@ -34,7 +35,13 @@ type planFlags struct {
 	output       *settings.Value[string]
 }
 
-func (a *app) planCommand() *cobra.Command {
+// A planCommand summarizes what a change of rules does to a cluster.
+type planCommand struct {
+	out    *printer
+	loader *loader
+}
+
+func (c planCommand) command() *cobra.Command {
 	f := &planFlags{output: settings.Choice("text", findings.JSON, "markdown", findings.SARIF, findings.GitHub)}
 	cmd := &cobra.Command{
 		Use:   "plan -f RULES...",
@@ -71,12 +78,15 @@ fails that the running rules do not fail at.`,
   reconcel plan -f rules/ --observed dump.json --crd crds/`,
 		Args:    flagsOnly,
 		PreRunE: inProject,
-		RunE:    func(*cobra.Command, []string) error { return a.plan(f) },
+		RunE:    func(*cobra.Command, []string) error { return c.plan(f) },
 	}
 	flags := cmd.Flags()
-	f.offlineRules.flags(flags, "plan what run does with this flag, in these namespaces alone; may be repeated (default: all)")
-	flags.StringSliceVar(&f.against, "against", nil, "`file` or folder of the rules that run; may be repeated (default: those of the cluster)")
-	flags.StringSliceVar(&f.observed, "observed", nil, "`file` or folder of the objects in the cluster, instead of a cluster; may be repeated")
+	f.offlineRules.flags(flags, "plan what run does with this flag, in these namespaces alone; may be repeated "+
+		"(default: all)")
+	flags.StringSliceVar(&f.against, "against", nil,
+		"`file` or folder of the rules that run; may be repeated (default: those of the cluster)")
+	flags.StringSliceVar(&f.observed, "observed", nil,
+		"`file` or folder of the objects in the cluster, instead of a cluster; may be repeated")
 	flags.StringVar(&f.installation, "installation", "", "namespace/name of the `installation`, if there are several")
 	flags.BoolVar(&f.noDryRun, "no-dry-run", false, "send no dry runs: permissions to read are enough")
 	f.cluster.flags(flags)
@@ -85,41 +95,45 @@ fails that the running rules do not fail at.`,
 }
 
 // plan reports all mistakes that it can find without a cluster before it sends a request.
-func (a *app) plan(f *planFlags) error {
+func (c planCommand) plan(f *planFlags) error {
 	limitMemory(os.DirFS("/"))
-	options, err := a.planOptions(f)
+	options, err := c.planOptions(f)
 	if err != nil {
 		return err
 	}
 	if len(f.observed) > 0 {
-		err = a.observe(f, &options)
+		err = c.observe(f, &options)
 	} else {
-		err = a.connect(f, &options)
+		options.Cluster, _, err = f.cluster.open(c.out, dryrun.Guard)
 	}
 	if err != nil {
 		return err
 	}
 	ctx, stop := untilSignal()
 	defer stop()
-	options.Progress = output.StartProgress(a.stderr)
-	report, err := plan.Compare(ctx, options)
-	options.Progress.Stop()
-	if err = interrupted(ctx, err); err != nil {
+	var report *plan.Report
+	err = c.out.showProgress(ctx, func(progress *output.Progress) error {
+		options.Progress = progress
+		report, err = plan.Compare(ctx, options)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	return a.tellPlan(f, options.Rules.Program, report)
+	return c.tellPlan(f, options.Rules.Program, report)
 }
 
 // planOptions reads the command line and the rules.
-func (a *app) planOptions(f *planFlags) (o plan.Options, err error) {
-	o = plan.Options{Policy: f.policy(), Installation: f.installation, Local: f.noDryRun || len(f.observed) > 0}
+func (c planCommand) planOptions(f *planFlags) (o plan.Options, err error) {
+	o = plan.Options{Source: change.Source{Policy: f.policy(), Local: f.noDryRun || len(f.observed) > 0},
+		Installation: f.installation}
 	if f.installation != "" && strings.Count(f.installation, "/") != 1 {
 		return o, exit.Misused("--installation: %q is not namespace/name", f.installation)
 	}
 	if err := once(f.paths, f.against, f.observed, f.crds); err != nil {
 		return o, err
 	}
-	if o.Rules, err = a.load(f.ruleFiles); err != nil {
+	if o.Rules, err = c.loader.load(f.ruleFiles); err != nil {
 		return o, err
 	}
 	if err := judge.Of(o.Rules, nil, o.Policy).Err(); err != nil {
@@ -129,7 +143,7 @@ func (a *app) planOptions(f *planFlags) (o plan.Options, err error) {
 		return o, nil
 	}
 	before := ruleFiles{paths: f.against, recursive: f.recursive}
-	if o.Against, err = a.load(before); err != nil {
+	if o.Against, err = c.loader.load(before); err != nil {
 		return o, err
 	}
 	if err := o.Against.Errors.Err(); err != nil {
@@ -139,22 +153,9 @@ func (a *app) planOptions(f *planFlags) (o plan.Options, err error) {
 	return o, nil
 }
 
-// connect sets the cluster of the kubeconfig.
-func (a *app) connect(f *planFlags, o *plan.Options) error {
-	config, _, err := f.cluster.connect(a.printWarnings())
-	if err != nil {
-		return err
-	}
-	config.Wrap(dryrun.Guard)
-	if o.Cluster, err = cluster.New(config); err != nil {
-		return exit.Failure(err)
-	}
-	return nil
-}
-
 // observe sets a cluster that has the objects of a dump.
-func (a *app) observe(f *planFlags, o *plan.Options) error {
-	from, crds := a.reader(f.ruleFiles), f.crds
+func (c planCommand) observe(f *planFlags, o *plan.Options) error {
+	from, crds := c.loader.reader(f.ruleFiles), f.crds
 	if len(crds) == 0 {
 		crds = from.Definitions(f.paths)
 	}
@@ -174,30 +175,31 @@ func (a *app) observe(f *planFlags, o *plan.Options) error {
 		return exit.Failure(err)
 	}
 	if n := objects.Unowned(); n > 0 {
-		return exit.Failure(fmt.Errorf("%s of rules without managedFields in %s: give kubectl get the flag --show-managed-fields",
+		return exit.Failure(fmt.Errorf("%s of rules without managedFields in %s: give kubectl get the flag "+
+			"--show-managed-fields",
 			output.Plural(n, "object"), strings.Join(f.observed, ", ")))
 	}
 	if unknown := objects.Unknown(); len(unknown) > 0 {
-		a.say("left out, because no CRD given with --crd defines the kind: %s", strings.Join(unknown, ", "))
+		c.out.say("left out, because no CRD given with --crd defines the kind: %s", strings.Join(unknown, ", "))
 	}
 	o.Cluster, o.Schemas = &cluster.Cluster{Client: objects, Kinds: world.KindsOf(kinds)}, known.Set
 	return nil
 }
 
 // tellPlan prints the report on rules and returns the exit code.
-func (a *app) tellPlan(f *planFlags, p *rules.Program, r *plan.Report) error {
+func (c planCommand) tellPlan(f *planFlags, p *rules.Program, r *plan.Report) error {
 	var err error
 	switch f.output.Value {
 	case findings.JSON:
-		err = a.printJSON(r)
+		err = c.out.printJSON(r)
 	case findings.SARIF:
-		err = a.printJSON(findings.Log(builtFrom().Version, findings.Plan(r, p)))
+		err = c.out.printJSON(findings.Log(builtFrom().Version, findings.Plan(r, p)))
 	case findings.GitHub:
-		err = a.print(findings.Annotations(findings.Plan(r, p)))
+		err = c.out.print(findings.Annotations(findings.Plan(r, p)))
 	case "markdown":
-		err = a.print(r.Markdown())
+		err = c.out.print(r.Markdown())
 	default:
-		err = a.print(r.Text())
+		err = c.out.print(r.Text())
 	}
 	switch {
 	case err != nil:

@@ -12,15 +12,16 @@ import (
 	"strings"
 	"testing"
 
+	"reconcel/cli/internal/graph"
 	"reconcel/cli/playground"
-	"reconcel/internal/race"
+	"reconcel/test/race"
 )
 
 // TestPlaygroundAnswersAsCommands compares, for every example and byte for byte, what the
 // page shows with what the commands print.
 func TestPlaygroundAnswersAsCommands(t *testing.T) {
 	if race.Enabled() {
-		t.Skip("slow with the race detector, and without goroutines; make unit also runs it without")
+		t.Skip("slow with the race detector, and without goroutines; make test also runs it without")
 	}
 	crds, err := filepath.Glob("../crds/*.yaml")
 	if err != nil {
@@ -90,10 +91,12 @@ func agree(t *testing.T, p playground.Project) {
 		same(t, "notes of render", rendered.Notes, printed{out.stderr, ""})
 	}
 	drawn := respond(t, playground.Request{Part: playground.Graph, Project: p})
-	if strings.Contains(drawn.Result, "class=\"primary ") { // the states of one resource
-		same(t, "graph", drawn.Result, command(slices.Concat([]string{"graph", "-o", "svg"}, given)))
-	} else if drawn.Result != "" {
-		same(t, "graph", drawn.Result, command(slices.Concat([]string{"graph", "-o", "svg"}, rules)))
+	switch {
+	case len(drawn.Graph) == 0:
+	case drawn.Graph[0].Nodes[0].State != "": // the states of one resource
+		same(t, "graph", graph.Mermaid(drawn.Graph), command(slices.Concat([]string{"graph"}, given)))
+	default:
+		same(t, "graph", graph.Mermaid(drawn.Graph), command(slices.Concat([]string{"graph"}, rules)))
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
 )
 
 // startWithoutLease starts a process that works at once. A process that is killed while

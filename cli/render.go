@@ -23,7 +23,14 @@ type renderFlags struct {
 	output    *settings.Value[string]
 }
 
-func (a *app) renderCommand() *cobra.Command {
+// A renderCommand shows what rules render.
+type renderCommand struct {
+	out      *printer
+	loader   *loader
+	repeater *repeater
+}
+
+func (c renderCommand) command() *cobra.Command {
 	f := &renderFlags{output: settings.Choice("yaml", "json")}
 	cmd := &cobra.Command{
 		Use:   "render -f RULES... [-r RESOURCES...]",
@@ -57,15 +64,18 @@ resource have errors, 2 wrong usage, 3 a file cannot be read.`,
 		Args:    flagsOnly,
 		PreRunE: inProject,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return f.repeat(a, cmd, func() error { return a.render(f) }, f.paths, f.crds, f.resources, f.observed)
+			return c.repeater.repeat(f.repeating, cmd, func() error { return c.render(f) }, f.paths, f.crds, f.resources,
+				f.observed)
 		},
 	}
 	flags := cmd.Flags()
 	f.offlineRules.flags(flags, asRun)
 	f.repeating.flags(flags)
 	f.atTime.flags(flags)
-	flags.StringSliceVarP(&f.resources, "resources", "r", nil, "`file` or folder of resources to render, or - for stdin; may be repeated")
-	flags.StringSliceVar(&f.observed, "observed", nil, "`file` or folder of objects that exist in the cluster; may be repeated")
+	flags.StringSliceVarP(&f.resources, "resources", "r", nil,
+		"`file` or folder of resources to render, or - for stdin; may be repeated")
+	flags.StringSliceVar(&f.observed, "observed", nil,
+		"`file` or folder of objects that exist in the cluster; may be repeated")
 	flags.BoolVar(&f.only, "observed-only", false, "only the objects of --observed exist: what reads other children waits")
 	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of resources without one")
 	outputFlag(flags, f.output)
@@ -85,15 +95,15 @@ func hasBundles(program *rules.Program) bool {
 	return slices.ContainsFunc(program.Primaries(), (*rules.Primary).ForCluster)
 }
 
-func (a *app) render(f *renderFlags) error {
+func (c renderCommand) render(f *renderFlags) error {
 	if err := once(f.paths, f.resources, f.crds, f.observed); err != nil {
 		return err
 	}
-	j, err := a.judge(&f.offlineRules)
+	j, err := c.loader.judge(&f.offlineRules)
 	if err != nil {
 		return err
 	}
-	if err := rejected(j.Loaded, j.Verdict); err != nil {
+	if err := rejected(j.Loaded, j.Result); err != nil {
 		return err
 	}
 	if len(f.resources) == 0 && !hasBundles(j.Program) {
@@ -103,8 +113,9 @@ func (a *app) render(f *renderFlags) error {
 	if err != nil {
 		return err
 	}
-	r, resources, err := j.Prepare(a.reader(f.ruleFiles), offline.Request{
-		Resources: f.resources, Observed: f.observed, Namespace: f.namespace, Exists: existence(f.only), Time: at, Say: a.say,
+	r, resources, err := j.Prepare(c.loader.reader(f.ruleFiles), offline.Request{
+		Resources: f.resources, Observed: f.observed, Namespace: f.namespace, Exists: existence(f.only), Time: at,
+		Say: c.out.say,
 	})
 	if err != nil {
 		return err
@@ -115,7 +126,7 @@ func (a *app) render(f *renderFlags) error {
 	if err != nil {
 		return exit.Failure(err)
 	}
-	if err := a.print(result); err != nil {
+	if err := c.out.print(result); err != nil {
 		return err
 	}
 	if r.Failures > 0 {

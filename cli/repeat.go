@@ -19,10 +19,16 @@ func (r *repeating) flags(flags *pflag.FlagSet) {
 	flags.BoolVarP(&r.watch, "watch", "w", false, "run again whenever a file changes, until Ctrl-C")
 }
 
-// repeat runs a command that reads these paths. With -w, it runs the command again
-// whenever something that it read changes. A signal ends it with success.
-func (r *repeating) repeat(a *app, cmd *cobra.Command, run func() error, paths ...[]string) error {
-	if !r.watch {
+// A repeater runs a command again whenever something that its loader has read changes.
+type repeater struct {
+	out    *printer
+	loader *loader
+}
+
+// repeat runs a command that reads these paths, again and again with -w. A signal ends it
+// with success.
+func (r *repeater) repeat(f repeating, cmd *cobra.Command, run func() error, paths ...[]string) error {
+	if !f.watch {
 		return run()
 	}
 	if slices.Contains(slices.Concat(paths...), files.Stdin) {
@@ -32,8 +38,8 @@ func (r *repeating) repeat(a *app, cmd *cobra.Command, run func() error, paths .
 	defer stop()
 	cmd.SetContext(ctx)
 	for {
-		watch := filewatch.New()
-		a.seen = watch.See
+		seen := &filewatch.Seen{}
+		r.loader.seen = seen.Add
 		err := run()
 		if code, coded := exit.Code(err); err != nil && (!coded || code == exit.Usage) {
 			return err
@@ -41,13 +47,13 @@ func (r *repeating) repeat(a *app, cmd *cobra.Command, run func() error, paths .
 		if ctx.Err() != nil {
 			return nil
 		}
-		a.conclude(cmd, err)
-		a.say("[%s] watching for changes", clock())
-		changed := watch.Wait(ctx)
+		r.out.conclude(cmd, err)
+		r.out.say("[%s] watching for changes", clock())
+		changed := seen.Wait(ctx)
 		if changed == "" {
 			return nil
 		}
-		a.say("\n[%s] %s changed", clock(), changed)
+		r.out.say("\n[%s] %s changed", clock(), changed)
 	}
 }
 

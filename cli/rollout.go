@@ -14,7 +14,10 @@ import (
 	"reconcel/engine/inventory"
 )
 
-func (a *app) rolloutCommand() *cobra.Command {
+// A rolloutCommand shows and steers rollouts of changed rules.
+type rolloutCommand struct{ out *printer }
+
+func (c rolloutCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollout",
 		Short: "Show, pause, resume or undo rollouts of changed rules",
@@ -48,7 +51,7 @@ not answer.`,
 			Use: s.name + " [KIND]", Short: s.short, Args: cobra.MaximumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 			Example: "  reconcel rollout " + s.name + " foo -n reconcel-system",
 			RunE: func(_ *cobra.Command, kinds []string) error {
-				return a.rollout(f, strings.Join(kinds, ""), s.state, s.done)
+				return c.rollout(f, strings.Join(kinds, ""), s.state, s.done)
 			},
 		}
 		f.flags(sub.Flags())
@@ -58,10 +61,10 @@ not answer.`,
 }
 
 // rollout sets the state of the rollouts of a kind, or prints them if the state is "".
-func (a *app) rollout(f *installationFlags, kind string, state inventory.RolloutState, done string) error {
+func (c rolloutCommand) rollout(f *installationFlags, kind string, state inventory.RolloutState, done string) error {
 	ctx, stop := untilSignal()
 	defer stop()
-	inv, recorded, err := f.read(ctx, a)
+	inv, recorded, err := f.read(ctx, c.out.printWarnings())
 	if err != nil {
 		return err
 	}
@@ -73,22 +76,22 @@ func (a *app) rollout(f *installationFlags, kind string, state inventory.Rollout
 		return exit.Failure(fmt.Errorf("no rollout of %s is in progress", kind))
 	}
 	if state == "" {
-		return a.printRollouts(matches, recorded.Rollouts)
+		return c.printRollouts(matches, recorded.Rollouts)
 	}
 	for _, name := range matches {
 		if err := interrupted(ctx, inv.SetRollout(ctx, name, state)); err != nil {
 			return exit.Failure(err)
 		}
-		if err := a.print([]byte("rollout of " + name + " " + done + "\n")); err != nil {
+		if err := c.out.print([]byte("rollout of " + name + " " + done + "\n")); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *app) printRollouts(names []string, all map[string]inventory.Rollout) error {
+func (c rolloutCommand) printRollouts(names []string, all map[string]inventory.Rollout) error {
 	if len(names) == 0 {
-		return a.print([]byte("no rollout is in progress\n"))
+		return c.out.print([]byte("no rollout is in progress\n"))
 	}
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -100,5 +103,5 @@ func (a *app) printRollouts(names []string, all map[string]inventory.Rollout) er
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return a.print(b.Bytes())
+	return c.out.print(b.Bytes())
 }

@@ -10,17 +10,27 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reconcel/cli/internal/change"
+	"reconcel/cli/internal/dryrun"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/judge"
 	"reconcel/cli/internal/rulewatch"
 	"reconcel/cli/internal/settings"
 	"reconcel/engine"
+	"reconcel/engine/access"
+	"reconcel/engine/plan"
 	"reconcel/rules"
 	"reconcel/rules/source"
 )
 
-func (a *app) runCommand() *cobra.Command {
+// A runCommand runs the controller.
+type runCommand struct {
+	out    *printer
+	loader *loader
+}
+
+func (c runCommand) command() *cobra.Command {
 	s := &runFlags{}
 	cmd := &cobra.Command{
 		Use:   "run -f RULES...",
@@ -61,7 +71,7 @@ or the leadership of the process has ended.`,
 			if err := settings.Resolve(cmd.Flags()); err != nil {
 				return err
 			}
-			return a.inLog(s, a.run(s))
+			return c.inLog(s, c.run(s))
 		},
 	}
 	cmd.Flags().String(settings.ConfigFlag, "", "settings `file` (default: reconcel.yaml, if there is one)")
@@ -70,7 +80,7 @@ or the leadership of the process has ended.`,
 }
 
 // run reconciles until a signal arrives.
-func (a *app) run(s *runFlags) error {
+func (c runCommand) run(s *runFlags) error {
 	if err := once(s.rules.paths); err != nil {
 		return err
 	}
@@ -81,7 +91,7 @@ func (a *app) run(s *runFlags) error {
 		return exit.Misused("--pprof needs --debug-listen, such as --debug-listen=127.0.0.1:6060")
 	}
 	limitMemory(os.DirFS("/"))
-	loaded, err := a.load(s.rules)
+	loaded, err := c.loader.load(s.rules)
 	if err != nil {
 		return err
 	}
@@ -93,7 +103,7 @@ func (a *app) run(s *runFlags) error {
 	if invalid != nil && s.dryRun {
 		return invalid
 	}
-	log := newLog(a.stderr, s)
+	log := newLog(c.out.stderr, s)
 	config, namespace, err := s.connect(&warnings{print: func(ctx context.Context, text string) {
 		log.WarnContext(ctx, "warning from the API server", "warning", text)
 	}})
@@ -102,7 +112,6 @@ func (a *app) run(s *runFlags) error {
 	}
 	namespace = cmp.Or(s.namespace, namespace)
 	s.limitRate(config)
-	dry := dryRunOf(s, config)
 	server, err := listen("--listen", s.listen.Value)
 	if err != nil {
 		return err
@@ -115,10 +124,16 @@ func (a *app) run(s *runFlags) error {
 	defer stop()
 	metrics := newMetrics()
 	validator := &rulewatch.Validator{Config: config, Policy: s.policy(), Log: log, Metrics: rulewatch.NewMetrics(metrics)}
-	dry.follow(validator)
+	var unsent *change.Unsent
+	var dry plan.DryRun // nil: it writes
+	if s.dryRun {
+		config.Wrap(dryrun.Guard)
+		unsent = change.NewUnsent()
+		dry, validator.DryRun = unsent, unsent.SetSchemas
+	}
 	var watch *rulewatch.Watch
 	watching := &sync.WaitGroup{}
-	machine, err := engine.New(engine.Options{
+	machine, err := engine.New(access.Options{
 		Config: config, Log: log, Namespace: namespace, Name: s.name, Namespaces: s.only, Leadership: leadership(s, log),
 		Source: origin(s.rules.paths), ConfirmRemoval: s.confirmed, TakeOver: s.takeOver,
 		Approve: func(ctx context.Context) (*rules.Program, error) {
@@ -129,8 +144,9 @@ func (a *app) run(s *runFlags) error {
 			watching = watch.Start(ctx)
 			return approved, nil
 		},
-		Workers: s.workers.Value, ReapplyEvery: time.Duration(s.reapply.Value), MaxDeletions: &s.deletions.Value, Events: engine.EventFilter(s.events.Value), Metrics: metrics,
-		DryRun: dry.options(),
+		Workers: s.workers.Value, ReapplyEvery: time.Duration(s.reapply.Value), MaxDeletions: &s.deletions.Value,
+		Events: access.EventFilter(s.events.Value), Metrics: metrics,
+		DryRun: dry,
 	}, first)
 	if err != nil {
 		return exit.Failure(err)
@@ -146,7 +162,8 @@ func (a *app) run(s *runFlags) error {
 	})
 	validator.Report, validator.Learn = machine.ReportRulesInvalidForCluster, machine.Learn
 	watch = rulewatch.New(rulewatch.Options{
-		Read: func() ([]source.File, source.Errors) { return a.reader(s.rules).Rules(s.rules.paths) }, Paths: files.Reloadable(s.rules.paths),
+		Read:   func() ([]source.File, source.Errors) { return c.loader.reader(s.rules).Rules(s.rules.paths) },
+		Paths:  files.Reloadable(s.rules.paths),
 		Policy: s.policy(), Check: validator.Check, Validator: validator, Schemas: machine.Schemas(),
 		Reload: machine.Reload, Reject: machine.ReportInvalidRules, Log: log, Metrics: validator.Metrics,
 		Publish: func(state *rulewatch.State) { machine.RecordRejected(state.Record()) }, Last: s.last(machine),
@@ -174,5 +191,8 @@ func (a *app) run(s *runFlags) error {
 	if broken, ok := errors.AsType[*exit.Error](context.Cause(ctx)); ok {
 		return broken
 	}
-	return a.printDryRun(dry) // A signal ended the process.
+	if unsent == nil {
+		return nil // A signal ended the process.
+	}
+	return c.out.print([]byte(unsent.Text()))
 }

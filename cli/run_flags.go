@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"reconcel/cli/internal/settings"
-	"reconcel/engine"
+	"reconcel/engine/access"
 )
 
 // runFlags are the settings of run besides the rules. settings.Resolve completes
@@ -50,22 +50,30 @@ func (s *runFlags) flags(flags *pflag.FlagSet) {
 	s.logLevel, s.logFormat = settings.LogLevel(), settings.Choice("text", "json")
 
 	s.rules.flags(flags)
-	s.policyFlags.flags(flags, "watch only these namespaces, and send no cluster-scoped requests; may be repeated (default: all)")
+	s.policyFlags.flags(flags, "watch only these namespaces, and send no cluster-scoped requests; may be repeated "+
+		"(default: all)")
 	s.clusterFlags.flags(flags)
-	flags.StringVarP(&s.namespace, "namespace", "n", "", "namespace of reconcel's own objects (default: the Pod's own, the kubeconfig context's, \"default\")")
+	flags.StringVarP(&s.namespace, "namespace", "n", "",
+		"namespace of reconcel's own objects (default: the Pod's own, the kubeconfig context's, \"default\")")
 	flags.StringVar(&s.name, "name", "reconcel", "name of reconcel's own objects; two installations need two names")
-	flags.BoolVar(&s.lead, "leader-elect", true, "reconcile only while holding the Lease of this name and namespace, and stand by otherwise")
+	flags.BoolVar(&s.lead, "leader-elect", true,
+		"reconcile only while holding the Lease of this name and namespace, and stand by otherwise")
 	flags.BoolVar(&s.dryRun, "dry-run", false, "write nothing: log and count what this process would write")
-	flags.StringSliceVar(&s.confirmed, "confirm-removal", nil, "delete the objects of this removed `rule`, even if this process never had it in its files; may be repeated")
-	flags.StringSliceVar(&s.takeOver, "take-over", nil, "take over the objects of this stopped `installation` (namespace/name); may be repeated")
+	flags.StringSliceVar(&s.confirmed, "confirm-removal", nil,
+		"delete the objects of this removed `rule`, even if this process never had it in its files; may be repeated")
+	flags.StringSliceVar(&s.takeOver, "take-over", nil,
+		"take over the objects of this stopped `installation` (namespace/name); may be repeated")
 	flags.Var(s.workers, "workers", "number of resources that are reconciled at the same time")
 	flags.Var(s.qps, "qps", "requests per second to the API server; 0: no limit besides API Priority and Fairness")
 	flags.Var(s.burst, "burst", "size of bursts above qps; 0: twice qps")
 	flags.Var(s.reapply, "reapply-every", "how often to apply an unchanged child again; 0: never")
-	flags.Var(s.deletions, "max-deletions", "most objects that a changed rule may delete or replace at once: a number, or a percentage of its objects (at least 10)")
+	flags.Var(s.deletions, "max-deletions",
+		"most objects that a changed rule may delete or replace at once: a number, or a percentage of its objects (at "+
+			"least 10)")
 	flags.Var(s.events, "events", eventsUsage)
 	flags.Var(s.listen, "listen", "address of /metrics, /healthz and /readyz; off: none")
-	flags.Var(s.debug, "debug-listen", "loopback address of /debug/rules, which shows the active rules and watches; off: none")
+	flags.Var(s.debug, "debug-listen", "loopback address of /debug/rules, which shows the active rules and watches; "+
+		"off: none")
 	flags.BoolVar(&s.pprof, "pprof", false, "serve profiles at /debug/pprof/ on the address of --debug-listen")
 	flags.Var(s.logLevel, "log-level", "lowest level to log")
 	flags.Var(s.logFormat, "log-format", "format of the log")
@@ -74,7 +82,7 @@ func (s *runFlags) flags(flags *pflag.FlagSet) {
 const eventsUsage = "Events to send: changes leaves out what a condition of the resource says, all leaves out nothing"
 
 func eventFilter() *settings.Value[string] {
-	return settings.Choice(string(engine.EventsChanges), string(engine.EventsAll), string(engine.EventsWarnings))
+	return settings.Choice(string(access.EventsChanges), string(access.EventsAll), string(access.EventsWarnings))
 }
 
 // defaultListen is a loopback address outside a Pod. In a Pod it is every address,

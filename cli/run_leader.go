@@ -17,7 +17,8 @@ func leadership(s *runFlags, log *slog.Logger) *leader.Options {
 		return nil
 	}
 	return &leader.Options{
-		Identity: hostname() + "_" + string(uuid.NewUUID()), // Unique and not guessable, so that no other process can hold the Lease under this identity.
+		// Unique and not guessable, so that no other process can hold the Lease under this identity.
+		Identity: hostname() + "_" + string(uuid.NewUUID()),
 		Labels:   map[string]string{rules.LabelManagedBy: rules.ManagedBy},
 		Lost: func(err error) {
 			log.Error("leadership ended, exiting", "error", err)

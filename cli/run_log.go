@@ -26,12 +26,12 @@ func newLog(w io.Writer, s *runFlags) *slog.Logger {
 
 // inLog returns an error of run for conclude to print. Where the log is JSON it logs the error instead: who
 // reads that log expects nothing else. What is wrong with the command line is for the person who writes it.
-func (a *app) inLog(s *runFlags, err error) error {
+func (c runCommand) inLog(s *runFlags, err error) error {
 	code, coded := exit.Code(err)
 	if !coded || code == exit.Usage || s.logFormat.Value != "json" || errors.Unwrap(err) == nil {
 		return err
 	}
-	log := newLog(a.stderr, s)
+	log := newLog(c.out.stderr, s)
 	report, ofRules := errors.AsType[source.Errors](err)
 	if !ofRules {
 		log.Error("run failed", "error", errors.Unwrap(err))

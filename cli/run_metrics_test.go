@@ -13,9 +13,10 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
+	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/rulewatch"
 	"reconcel/engine"
-	"reconcel/engine/unwritten"
+	"reconcel/engine/access"
 	"reconcel/rules"
 )
 
@@ -24,8 +25,8 @@ func metricLabels(t *testing.T) map[string][]string {
 	t.Helper()
 	registry := newMetrics()
 	rulewatch.NewMetrics(registry)
-	registry.MustRegister(unwritten.NewChanges())
-	options := engine.Options{Config: &rest.Config{Host: "https://127.0.0.1"}, Log: slog.New(slog.DiscardHandler), Metrics: registry}
+	registry.MustRegister(change.NewUnsent())
+	options := access.Options{Config: &rest.Config{Host: "https://127.0.0.1"}, Log: slog.New(slog.DiscardHandler), Metrics: registry}
 	if _, err := engine.New(options, &rules.Program{}); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestReasonsAreExplained(t *testing.T) {
 		}
 		return string(data)
 	}
-	reasons := regexp.MustCompile(`(?m)^\s+reason\w+\s+= "(\w+)"`).FindAllStringSubmatch(read("../engine/reasons.go"), -1)
+	reasons := regexp.MustCompile(`(?m)^\s+Reason\w+\s+= "(\w+)"`).FindAllStringSubmatch(read("../engine/outcome/reasons.go"), -1)
 	if len(reasons) < 15 {
 		t.Fatalf("only these reasons were found: %v", reasons)
 	}

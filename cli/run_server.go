@@ -32,7 +32,8 @@ func listen(flag, address string) (*server, error) {
 	}
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, exit.Failure(fmt.Errorf("%w: another reconcel may be running on this machine; a second installation needs --name and %s", err, flag))
+		return nil, exit.Failure(fmt.Errorf("%w: another reconcel may be running on this machine; a second installation "+
+			"needs --name and %s", err, flag))
 	}
 	if err != nil {
 		return nil, exit.Failure(fmt.Errorf("%w: choose another address with %s, or %s=off", err, flag, flag))
@@ -46,7 +47,8 @@ func (s *server) start(handler http.Handler, broken func(error)) {
 		return
 	}
 	const patience = 10 * time.Second
-	s.http = &http.Server{Handler: handler, ReadHeaderTimeout: patience, ReadTimeout: patience, IdleTimeout: 2 * time.Minute}
+	s.http = &http.Server{Handler: handler, ReadHeaderTimeout: patience, ReadTimeout: patience,
+		IdleTimeout: 2 * time.Minute}
 	s.serving.Go(func() {
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 			broken(exit.Failure(fmt.Errorf("listen on %s: %w", s.address(), err)))

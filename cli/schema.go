@@ -7,7 +7,10 @@ import (
 	"reconcel/rules/syntax"
 )
 
-func (a *app) schemaCommand() *cobra.Command {
+// A schemaCommand prints a JSON Schema.
+type schemaCommand struct{ out *printer }
+
+func (c schemaCommand) command() *cobra.Command {
 	var tests bool
 	var path string
 	cmd := &cobra.Command{
@@ -32,9 +35,9 @@ prints the schema of the files that reconcel test runs.`,
 		Args: flagsOnly,
 		RunE: func(*cobra.Command, []string) error {
 			if tests {
-				return a.deliver(ruletest.JSONSchema(), path)
+				return c.out.deliver(ruletest.JSONSchema(), path)
 			}
-			return a.deliver(syntax.JSONSchema(), path)
+			return c.out.deliver(syntax.JSONSchema(), path)
 		},
 	}
 	cmd.Flags().BoolVar(&tests, "tests", false, "the schema of test files")

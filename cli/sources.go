@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"io"
+
 	"github.com/spf13/pflag"
 
 	"reconcel/cli/internal/exit"
@@ -26,15 +28,21 @@ func recursiveFlag(flags *pflag.FlagSet, to *bool) {
 	flags.BoolVarP(to, "recursive", "R", false, "include subfolders")
 }
 
-func (a *app) reader(of ruleFiles) files.Reader {
-	return files.Reader{Stdin: a.stdin, Recursive: of.recursive, Written: of.written, Seen: a.seen}
+// A loader reads rules and what else is in files.
+type loader struct {
+	stdin io.Reader
+	seen  func(path string) // called for what it reads; may be nil
 }
 
-func (a *app) load(r ruleFiles) (*rules.Loaded, error) {
+func (l *loader) reader(of ruleFiles) files.Reader {
+	return files.Reader{Stdin: l.stdin, Recursive: of.recursive, Written: of.written, Seen: l.seen}
+}
+
+func (l *loader) load(r ruleFiles) (*rules.Loaded, error) {
 	if err := r.given(); err != nil {
 		return nil, err
 	}
-	loaded, _ := offline.Load(a.reader(r), r.paths)
+	loaded, _ := offline.Load(l.reader(r), r.paths)
 	return loaded, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
 
-	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/output"
 	"reconcel/cli/internal/settings"
@@ -55,7 +54,14 @@ nothing is stalled, 1 something is stalled or the rules files of an installation
 rejected, 2 wrong usage, 3 the rules of -f are invalid, the cluster does not answer,
 or a named resource does not exist.`
 
-func (a *app) statusCommand() *cobra.Command {
+// A statusCommand lists the resources that are not ready.
+type statusCommand struct {
+	out       *printer
+	loader    *loader
+	completer *completer
+}
+
+func (c statusCommand) command() *cobra.Command {
 	f := &statusFlags{output: settings.Choice("table", "wide", "json", "yaml")}
 	cmd := &cobra.Command{
 		Use:   "status [-f RULES...] [KIND[/NAME] ...]",
@@ -65,16 +71,18 @@ func (a *app) statusCommand() *cobra.Command {
   reconcel status -n team-a --state stalled,waiting
   reconcel status -w foo
   reconcel status -f examples/foo/rules.yaml -o json foo/example-foo`,
-		ValidArgsFunction: a.completeKinds,
-		RunE:              func(_ *cobra.Command, args []string) error { return a.status(f, args) },
+		ValidArgsFunction: c.completer.completeKinds,
+		RunE:              func(_ *cobra.Command, args []string) error { return c.status(f, args) },
 	}
 	flags := cmd.Flags()
 	f.rules.flags(flags)
 	f.scope.flags(flags)
 	flags.BoolVar(&f.all, "all", false, "list ready and unreported resources too")
-	flags.StringSliceVar(&f.states, "state", nil, "`states` to list, such as stalled,waiting (default: all but ready and unreported)")
+	flags.StringSliceVar(&f.states, "state", nil,
+		"`states` to list, such as stalled,waiting (default: all but ready and unreported)")
 	flags.BoolVarP(&f.watch, "watch", "w", false, "after the list, print changes until Ctrl-C")
-	flags.StringVar(&f.installation, "installation", "", "`namespace/name` of reconcel's own objects: run's --namespace and --name (default: all installations)")
+	flags.StringVar(&f.installation, "installation", "",
+		"`namespace/name` of reconcel's own objects: run's --namespace and --name (default: all installations)")
 	f.cluster.flags(flags)
 	outputFlag(flags, f.output)
 	return cmd
@@ -85,20 +93,18 @@ func (f *statusFlags) query(args []string) (q status.Query, err error) {
 	if err := f.scope.check(); err != nil {
 		return q, err
 	}
-	if f.watch && f.output.Value != "table" && f.output.Value != "wide" {
-		return q, exit.Misused("-w prints a table and cannot be used with -o %s", f.output.Value)
-	}
 	q.Namespace, q.NamedInAnyState = f.scope.namespace, len(f.states) == 0
 	for _, arg := range args {
-		target, ok := cluster.ParseTarget(arg)
-		if !ok {
-			return q, exit.Misused("%q is neither a kind nor a resource: expected KIND or KIND/NAME, such as foo/example", arg)
+		target, err := anyTarget(arg)
+		if err != nil {
+			return q, err
 		}
 		q.Targets = append(q.Targets, target)
 	}
 	if namespace, name, found := strings.Cut(f.installation, "/"); f.installation != "" {
 		if !found || namespace == "" || name == "" || strings.Contains(name, "/") {
-			return q, exit.Misused("--installation %q: expected NAMESPACE/NAME, such as reconcel-system/reconcel", f.installation)
+			return q, exit.Misused("--installation %q: expected NAMESPACE/NAME, such as reconcel-system/reconcel",
+				f.installation)
 		}
 		q.Installation = types.NamespacedName{Namespace: namespace, Name: name}
 	}
@@ -116,38 +122,39 @@ func (f *statusFlags) query(args []string) (q status.Query, err error) {
 }
 
 // status prints a report, and follows changes if -w is set.
-func (a *app) status(f *statusFlags, args []string) error {
+func (c statusCommand) status(f *statusFlags, args []string) error {
 	q, err := f.query(args)
 	if err != nil {
 		return err
 	}
-	if q.Program, err = a.statusProgram(f.rules); err != nil {
-		return err
-	}
-	config, contextNamespace, err := f.cluster.connect(a.printWarnings())
+	table, err := c.out.table(f.output.Value, f.watch)
 	if err != nil {
 		return err
 	}
-	q.ContextNamespace = contextNamespace
-	live, err := cluster.New(config)
-	if err != nil {
-		return exit.Failure(err)
+	if q.Program, err = c.loader.statusProgram(f.rules); err != nil {
+		return err
 	}
+	live, namespace, err := f.cluster.open(c.out, nil)
+	if err != nil {
+		return err
+	}
+	q.ContextNamespace = namespace
 	ctx, stop := untilSignal()
 	defer stop()
-	progress := output.StartProgress(a.stderr)
-	r, err := status.Read(ctx, live, q)
-	progress.Stop()
-	if err = interrupted(ctx, err); err != nil {
+	var r *status.Reader
+	err = c.out.showProgress(ctx, func(*output.Progress) error {
+		r, err = status.Read(ctx, live, q)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	table := &status.Table{Print: a.print, Namespaces: q.Namespace == "", Wide: f.output.Value == "wide", Coloured: output.IsColoured(a.stdout)}
-	if err := a.printReport(&r.Report, table, f.output.Value); err != nil {
+	if err := c.out.printAs(f.output.Value, &r.Report, func() error { return c.printReport(r, table) }); err != nil {
 		return err
 	}
 	stalled := r.IsStalled()
 	if f.watch {
-		if stalled, err = r.Follow(ctx, table, a.say); err != nil {
+		if stalled, err = r.Follow(ctx, table, c.out.say); err != nil {
 			return exit.Failure(err)
 		}
 	}
@@ -162,11 +169,11 @@ func (a *app) status(f *statusFlags, args []string) error {
 
 // statusProgram returns the rules of -f, or nil. It does not validate them for the
 // cluster: run keeps active rules that are no longer valid for it.
-func (a *app) statusProgram(f ruleFiles) (*rules.Program, error) {
+func (l *loader) statusProgram(f ruleFiles) (*rules.Program, error) {
 	if len(f.paths) == 0 {
 		return nil, nil
 	}
-	loaded, err := a.load(f)
+	loaded, err := l.load(f)
 	if err != nil {
 		return nil, err
 	}
@@ -176,24 +183,18 @@ func (a *app) statusProgram(f ruleFiles) (*rules.Program, error) {
 	return loaded.Program, nil
 }
 
-func (a *app) printReport(report *status.Report, table *status.Table, format string) error {
-	switch format {
-	case "json":
-		return a.printJSON(report)
-	case "yaml":
-		return a.printYAML(report)
-	}
-	footer := report.Footer()
-	if header := report.Header(); header != "" {
-		if err := a.print([]byte(header + "\n")); err != nil {
+func (c statusCommand) printReport(r *status.Reader, table *output.Table) error {
+	footer := r.Footer()
+	if header := r.Header(); header != "" {
+		if err := c.out.print([]byte(header + "\n")); err != nil {
 			return err
 		}
 	}
-	if len(report.Resources) > 0 {
+	if len(r.Resources) > 0 {
 		footer = "\n" + footer
-		if err := table.Write(report.Resources, time.Now()); err != nil {
+		if err := r.Write(table, r.Resources, time.Now()); err != nil {
 			return err
 		}
 	}
-	return a.print([]byte(footer))
+	return c.out.print([]byte(footer))
 }

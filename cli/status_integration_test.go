@@ -15,19 +15,19 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
 )
 
 // operator runs status against a cluster as the user operator.
 type operator struct{ *reviewer }
 
-func (o *operator) status(args ...string) verdict {
+func (o *operator) status(args ...string) answer {
 	o.Helper()
 	return o.command(append([]string{"status"}, args...)...)
 }
 
-func (o *operator) command(args ...string) verdict {
+func (o *operator) command(args ...string) answer {
 	o.Helper()
 	cmd := exec.Command(o.binary, append(args, "--kubeconfig", o.kubeconfig)...)
 	var stdout, stderr bytes.Buffer
@@ -36,19 +36,19 @@ func (o *operator) command(args ...string) verdict {
 	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
 		o.Fatal(err)
 	}
-	return verdict{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+	return answer{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
 // becomes retries status until the exit code is right and lines match the patterns in
 // their order.
-func (o *operator) becomes(code int, patterns []string, args ...string) verdict {
+func (o *operator) becomes(code int, patterns []string, args ...string) answer {
 	o.Helper()
 	return o.eventually(code, patterns, append([]string{"status"}, args...)...)
 }
 
-func (o *operator) eventually(code int, patterns []string, args ...string) verdict {
+func (o *operator) eventually(code int, patterns []string, args ...string) answer {
 	o.Helper()
-	var v verdict
+	var v answer
 	missing := ""
 	for began := time.Now(); time.Since(began) < time.Minute; e2e.Rest(o.T, 200*time.Millisecond) {
 		v = o.command(args...)

@@ -40,12 +40,14 @@ func (f *subjectFlags) check() error {
 }
 
 // prepare reads the resources of files, to be rendered.
-func (f *subjectFlags) prepare(a *app, j offline.Judged) (*offline.Renderer, []*files.Object, error) {
+func (f *subjectFlags) prepare(loader *loader, out *printer,
+	j offline.Judged) (*offline.Renderer, []*files.Object, error) {
 	at, err := f.parse()
 	if err != nil {
 		return nil, nil, err
 	}
-	return j.Prepare(a.reader(f.ruleFiles), offline.Request{
-		Resources: f.resources, Observed: f.observed, Namespace: cmp.Or(f.namespace, "default"), Exists: existence(f.only), Time: at, Say: a.say,
+	return j.Prepare(loader.reader(f.ruleFiles), offline.Request{
+		Resources: f.resources, Observed: f.observed, Namespace: cmp.Or(f.namespace, "default"), Exists: existence(f.only),
+		Time: at, Say: out.say,
 	})
 }

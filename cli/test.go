@@ -33,8 +33,16 @@ type testFlags struct {
 	output    *settings.Value[string]
 }
 
-func (a *app) testCommand() *cobra.Command {
-	f := &testFlags{threshold: settings.Percentage(), output: settings.Choice("text", findings.JSON, findings.SARIF, findings.GitHub, findings.JUnit)}
+// A testCommand tests rules in a simulated cluster.
+type testCommand struct {
+	out      *printer
+	loader   *loader
+	repeater *repeater
+}
+
+func (c testCommand) command() *cobra.Command {
+	f := &testFlags{threshold: settings.Percentage(),
+		output: settings.Choice("text", findings.JSON, findings.SARIF, findings.GitHub, findings.JUnit)}
 	cmd := &cobra.Command{
 		Use:   "test [PATH...]",
 		Short: "Test rules in a simulated cluster",
@@ -63,7 +71,7 @@ expressions ran, 2 wrong usage, 3 a file cannot be read.`,
 			if f.paths = args; len(args) == 0 {
 				f.paths = []string{"."}
 			}
-			return f.repeat(a, cmd, func() error { return a.test(cmd.Context(), f) })
+			return c.repeater.repeat(f.repeating, cmd, func() error { return c.test(cmd.Context(), f) })
 		},
 	}
 	flags := cmd.Flags()
@@ -72,23 +80,24 @@ expressions ran, 2 wrong usage, 3 a file cannot be read.`,
 	f.repeating.flags(flags)
 	flags.StringVar(&f.run, "run", "", "run only the cases whose names match this `regexp`")
 	flags.BoolVar(&f.update, "update", false, "write the snapshots instead of comparing them")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every case, the requests and Events of failed steps, and the expressions that never ran")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false,
+		"print every case, the requests and Events of failed steps, and the expressions that never ran")
 	flags.BoolVar(&f.coverage, "coverage", false, "print the expressions that never ran")
 	flags.Var(f.threshold, "coverage-threshold", "fail if fewer `percent` of the expressions ran")
 	outputFlag(flags, f.output)
 	return cmd
 }
 
-func (a *app) test(ctx context.Context, f *testFlags) error {
+func (c testCommand) test(ctx context.Context, f *testFlags) error {
 	options := ruletest.Options{Update: f.update}
 	if f.run != "" {
 		names, err := regexp.Compile(f.run)
 		if err != nil {
 			return exit.Misused("--run: %w", err)
 		}
-		options.Only = func(c *ruletest.Case) bool { return names.MatchString(c.Name) }
+		options.Only = func(one *ruletest.Case) bool { return names.MatchString(one.Name) }
 	}
-	found, err := a.findTests(f)
+	found, err := c.findTests(f)
 	if err != nil {
 		return err
 	}
@@ -96,7 +105,7 @@ func (a *app) test(ctx context.Context, f *testFlags) error {
 	if err != nil {
 		return err
 	}
-	loader := testfiles.New(files.Reader{Stdin: a.stdin, Seen: a.seen}, f.policy(), project)
+	loader := testfiles.New(c.loader.reader(ruleFiles{}), f.policy(), project)
 	var report ruletest.Report
 	var suites []*ruletest.Suite
 	for _, file := range found {
@@ -113,12 +122,12 @@ func (a *app) test(ctx context.Context, f *testFlags) error {
 		}
 	}
 	loader.Cover(&report)
-	return a.tell(&report, f, loader.Unread())
+	return c.tell(&report, f, loader.Unread())
 }
 
 // tell prints the results of the tests.
-func (a *app) tell(report *ruletest.Report, f *testFlags, unread bool) error {
-	if err := a.tellReport(report, f); err != nil {
+func (c testCommand) tell(report *ruletest.Report, f *testFlags, unread bool) error {
+	if err := c.tellReport(report, f); err != nil {
 		return err
 	}
 	switch {
@@ -128,40 +137,41 @@ func (a *app) tell(report *ruletest.Report, f *testFlags, unread bool) error {
 		return exit.Silent(exit.No)
 	}
 	if percent := report.Percent(); percent < float64(f.threshold.Value) {
-		return exit.Wrong(fmt.Errorf("%.1f %% of the expressions ran, want at least %d %%; --coverage lists the others", percent, f.threshold.Value))
+		return exit.Wrong(fmt.Errorf("%.1f %% of the expressions ran, want at least %d %%; --coverage lists the others",
+			percent, f.threshold.Value))
 	}
 	return nil
 }
 
-func (a *app) tellReport(report *ruletest.Report, f *testFlags) error {
+func (c testCommand) tellReport(report *ruletest.Report, f *testFlags) error {
 	switch f.output.Value {
 	case findings.SARIF:
-		return a.printJSON(findings.Log(builtFrom().Version, findings.Failures(findings.Tests(report))))
+		return c.out.printJSON(findings.Log(builtFrom().Version, findings.Failures(findings.Tests(report))))
 	case findings.GitHub:
-		return a.print(findings.Annotations(findings.Failures(findings.Tests(report))))
+		return c.out.print(findings.Annotations(findings.Failures(findings.Tests(report))))
 	case findings.JUnit:
 		text, err := findings.Document(findings.Tests(report))
 		if err != nil {
 			return exit.Failure(err)
 		}
-		return a.print(text)
+		return c.out.print(text)
 	}
 	for i := range report.Results {
 		if err := report.Results[i].Err; err != nil {
-			a.complain(err)
+			c.out.complain(err)
 		}
 	}
 	if f.output.Value == findings.JSON {
-		return a.printJSON(report.JSON())
+		return c.out.printJSON(report.JSON())
 	}
 	var b bytes.Buffer
 	report.Write(&b, ruletest.Details{Cases: f.verbose, Never: f.verbose || f.coverage})
-	return a.print(b.Bytes())
+	return c.out.print(b.Bytes())
 }
 
 // findTests returns the test files under the paths, each once.
-func (a *app) findTests(f *testFlags) (all []string, err error) {
-	reader := files.Reader{Recursive: f.recursive, Seen: a.seen}
+func (c testCommand) findTests(f *testFlags) (all []string, err error) {
+	reader := c.loader.reader(ruleFiles{recursive: f.recursive})
 	for _, path := range f.paths {
 		if path == files.Stdin {
 			return nil, exit.Misused("-: tests cannot be read from stdin, because they refer to files beside them")

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
 )
 
 // treeReaderRole does not include Pods and Secrets.
@@ -99,13 +99,13 @@ func TestTree(t *testing.T) {
 	}
 }
 
-func (o *operator) tree(args ...string) verdict {
+func (o *operator) tree(args ...string) answer {
 	o.Helper()
 	return o.command(append([]string{"tree"}, args...)...)
 }
 
 // shows retries until lines of the tree match the patterns in their order.
-func (o *operator) shows(patterns []string, args ...string) verdict {
+func (o *operator) shows(patterns []string, args ...string) answer {
 	o.Helper()
 	return o.eventually(0, patterns, append([]string{"tree"}, args...)...)
 }

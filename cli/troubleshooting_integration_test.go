@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
 )
 
 // mostCommands limits the commands that an operator needs to find the cause and the
@@ -235,6 +236,17 @@ func TestTroubleshooting(t *testing.T) {
 	if troubles < 12 {
 		t.Errorf("the page has %d troubles", troubles)
 	}
+	// The page says what to do after more than 10 seconds without an API server.
+	renewed := regexp.MustCompile(` leads, renewed [0-2]s ago`)
+	e2e.Poll(t, "the process to lead again, or to end", 30*time.Second, 100*time.Millisecond, func() error {
+		out, _ := n.types("reconcel status")
+		if leader.Ended() {
+			n.run("controller")
+		} else if !renewed.MatchString(out) {
+			return errors.New(out)
+		}
+		return nil
+	})
 	n.becomes(0, []string{`^leader of reconcel-system/reconcel: .* leads, renewed`, `^13 ready of 13 resources of 1 kind$`})
 	if log := readFile(t, leader.LogFile); strings.Contains(log, "cannot acquire the Lease") || strings.Contains(log, "lost permission") {
 		t.Error("the restart of the API server was told as lost permissions")

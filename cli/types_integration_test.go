@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
 )
 
 // TestRulesAndTheKindsOfTheCluster starts with the rules of all examples, which are valid

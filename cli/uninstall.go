@@ -11,6 +11,7 @@ import (
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/settings"
 	"reconcel/engine"
+	"reconcel/engine/access"
 )
 
 type uninstallFlags struct {
@@ -21,7 +22,10 @@ type uninstallFlags struct {
 	dryRun, yes     bool
 }
 
-func (a *app) uninstallCommand() *cobra.Command {
+// An uninstallCommand removes what an installation has left in a cluster.
+type uninstallCommand struct{ out *printer }
+
+func (c uninstallCommand) command() *cobra.Command {
 	f := &uninstallFlags{children: settings.Choice("keep", "delete")}
 	cmd := &cobra.Command{
 		Use:   "uninstall",
@@ -47,7 +51,7 @@ not be removed: then the inventory stays, and you can repeat the command.`,
 		Example: `  reconcel uninstall -n reconcel-system --dry-run
   reconcel uninstall -n reconcel-system --children=delete --yes`,
 		Args: flagsOnly,
-		RunE: func(*cobra.Command, []string) error { return a.uninstall(f) },
+		RunE: func(*cobra.Command, []string) error { return c.uninstall(f) },
 	}
 	flags := cmd.Flags()
 	f.cluster.flags(flags)
@@ -61,7 +65,7 @@ not be removed: then the inventory stays, and you can repeat the command.`,
 }
 
 // uninstall prints each step as it is done.
-func (a *app) uninstall(f *uninstallFlags) error {
+func (c uninstallCommand) uninstall(f *uninstallFlags) error {
 	if f.yes == f.dryRun {
 		return exit.Misused("use --dry-run to see what would be removed, or --yes to remove it")
 	}
@@ -79,11 +83,12 @@ func (a *app) uninstall(f *uninstallFlags) error {
 		suffix = " (dry run)"
 	}
 	var lost error
-	err = engine.Uninstall(ctx, engine.Options{
-		Config: config, Log: slog.New(slog.DiscardHandler), Namespace: cmp.Or(f.namespace, namespace), Name: f.name, Namespaces: f.only,
+	err = engine.Uninstall(ctx, access.Options{
+		Config: config, Log: slog.New(slog.DiscardHandler), Namespace: cmp.Or(f.namespace, namespace), Name: f.name,
+		Namespaces: f.only,
 	}, engine.Uninstallation{
 		DeleteChildren: f.children.Value == "delete", DryRun: f.dryRun,
-		Tell: func(object, what string) { lost = errors.Join(lost, a.print([]byte(object+" "+what+suffix+"\n"))) },
+		Tell: func(object, what string) { lost = errors.Join(lost, c.out.print([]byte(object+" "+what+suffix+"\n"))) },
 	})
 	if err = interrupted(ctx, err); err != nil {
 		return err

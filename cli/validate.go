@@ -22,7 +22,14 @@ type validateFlags struct {
 	output  *settings.Value[string]
 }
 
-func (a *app) validateCommand() *cobra.Command {
+// A validateCommand checks rules.
+type validateCommand struct {
+	out      *printer
+	loader   *loader
+	repeater *repeater
+}
+
+func (c validateCommand) command() *cobra.Command {
 	f := &validateFlags{output: settings.Choice("text", findings.JSON, findings.SARIF, findings.GitHub, findings.JUnit)}
 	cmd := &cobra.Command{
 		Use:   "validate -f RULES...",
@@ -57,7 +64,7 @@ be read.`,
 		Args:    flagsOnly,
 		PreRunE: inProject,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return f.repeat(a, cmd, func() error { return a.validate(f) }, f.paths, f.crds)
+			return c.repeater.repeat(f.repeating, cmd, func() error { return c.validate(f) }, f.paths, f.crds)
 		},
 	}
 	flags := cmd.Flags()
@@ -69,16 +76,16 @@ be read.`,
 	return cmd
 }
 
-func (a *app) validate(f *validateFlags) error {
+func (c validateCommand) validate(f *validateFlags) error {
 	if err := once(f.paths, f.crds); err != nil {
 		return err
 	}
-	j, err := a.judge(&f.offlineRules)
+	j, err := c.loader.judge(&f.offlineRules)
 	inCRDs, positioned := errors.AsType[source.Errors](err)
 	if err != nil && !positioned {
 		return err
 	}
-	v := j.Verdict
+	v := j.Result
 	if f.strict {
 		v.Warnings = v.Warnings.WithSeverity(source.SeverityError)
 	}
@@ -87,11 +94,11 @@ func (a *app) validate(f *validateFlags) error {
 		found = slices.Concat(found, v.Notes, j.Passed)
 	}
 	found = slices.Concat(inCRDs, source.Collect(j.Sources, found))
-	if err := a.tellFindings(f, j, found); err != nil {
+	if err := c.tellFindings(f, j, found); err != nil {
 		return err
 	}
 	if f.verbose {
-		a.tellConditionsBlock(v.Unreported)
+		c.tellConditionsBlock(v.Unreported)
 	}
 	if code, failed := exit.Code(err); failed {
 		return exit.Silent(max(code, rejectedCode(j.Loaded))) // Each one is already printed.
@@ -103,26 +110,26 @@ func (a *app) validate(f *validateFlags) error {
 }
 
 // tellFindings prints what was found in rules.
-func (a *app) tellFindings(f *validateFlags, j offline.Judged, found source.Errors) error {
+func (c validateCommand) tellFindings(f *validateFlags, j offline.Judged, found source.Errors) error {
 	names := make([]string, len(j.Sources))
 	for i, file := range j.Sources {
 		names[i] = file.Name
 	}
 	switch f.output.Value {
 	case findings.JSON:
-		return a.printJSON(validated{!findings.Invalid(found), names, findings.List(found)})
+		return c.out.printJSON(validated{!findings.Invalid(found), names, findings.List(found)})
 	case findings.SARIF:
-		return a.printJSON(findings.Log(builtFrom().Version, found))
+		return c.out.printJSON(findings.Log(builtFrom().Version, found))
 	case findings.GitHub:
-		return a.print(findings.Annotations(found))
+		return c.out.print(findings.Annotations(found))
 	case findings.JUnit:
 		text, err := findings.Document(findings.Suites(names, found))
 		if err != nil {
 			return exit.Failure(err)
 		}
-		return a.print(text)
+		return c.out.print(text)
 	}
-	return a.print(findings.Text(found, names, j.Program))
+	return c.out.print(findings.Text(found, names, j.Program))
 }
 
 // validated is the result in JSON.

@@ -10,7 +10,7 @@ import (
 )
 
 // tellConditionsBlock prints the missing lines of CRDs without conditions.
-func (a *app) tellConditionsBlock(unreported []schema.GroupVersionKind) {
+func (c validateCommand) tellConditionsBlock(unreported []schema.GroupVersionKind) {
 	if len(unreported) == 0 {
 		return
 	}
@@ -18,5 +18,6 @@ func (a *app) tellConditionsBlock(unreported []schema.GroupVersionKind) {
 	for _, gvk := range unreported {
 		of = append(of, fmt.Sprintf("%s (%s)", gvk.Kind, gvk.GroupVersion()))
 	}
-	a.say("# Merge this into spec.versions of the CRD of %s:\n%s", strings.Join(of, ", "), strings.TrimSuffix(crd.Conditions, "\n"))
+	c.out.say("# Merge this into spec.versions of the CRD of %s:\n%s", strings.Join(of, ", "),
+		strings.TrimSuffix(crd.Conditions, "\n"))
 }

@@ -23,7 +23,8 @@ type version struct {
 
 // builtFrom reads the build information of the binary, which needs no build flags.
 func builtFrom() version {
-	v := version{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Kubernetes: "unknown"}
+	v := version{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Kubernetes: "unknown"}
 	build, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
@@ -64,7 +65,10 @@ func (v version) String() string {
 	return s + fmt.Sprintf("%s %s\nk8s.io/client-go %s\n", v.Go, v.Platform, v.Kubernetes)
 }
 
-func (a *app) versionCommand() *cobra.Command {
+// A versionCommand prints versions.
+type versionCommand struct{ out *printer }
+
+func (c versionCommand) command() *cobra.Command {
 	format := settings.Choice("text", "json", "yaml")
 	cmd := &cobra.Command{
 		Use:     "version",
@@ -75,11 +79,11 @@ func (a *app) versionCommand() *cobra.Command {
 			v := builtFrom()
 			switch format.Value {
 			case "json":
-				return a.printJSON(v)
+				return c.out.printJSON(v)
 			case "yaml":
-				return a.printYAML(v)
+				return c.out.printYAML(v)
 			}
-			return a.print([]byte(v.String()))
+			return c.out.print([]byte(v.String()))
 		},
 	}
 	outputFlag(cmd.Flags(), format)

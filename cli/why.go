@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/offline"
 	"reconcel/cli/internal/output"
@@ -52,7 +51,14 @@ permissions get and list are enough. Nothing is written.
 the field does not exist, or the rules have errors, 2 wrong usage, 3 a file or the cluster
 cannot be read.`
 
-func (a *app) whyCommand() *cobra.Command {
+// A whyCommand explains fields, objects and conditions.
+type whyCommand struct {
+	out       *printer
+	loader    *loader
+	completer *completer
+}
+
+func (c whyCommand) command() *cobra.Command {
 	f := &whyFlags{output: settings.Choice("text", "json", "yaml")}
 	cmd := &cobra.Command{
 		Use:   "why -f RULES... KIND/NAME [PATH]",
@@ -61,14 +67,17 @@ func (a *app) whyCommand() *cobra.Command {
 		Example: `  reconcel why -f examples/foo/rules.yaml deployment/example-foo spec.replicas
   reconcel why -f examples/foo/rules.yaml -r examples/foo/foo.yaml deployment/example-foo spec.replicas
   reconcel why -f examples/foo/rules.yaml foo/example-foo --condition Ready`,
-		ValidArgsFunction: a.completeKinds,
+		ValidArgsFunction: c.completer.completeKinds,
 		PreRunE:           inProject,
-		RunE:              func(_ *cobra.Command, args []string) error { return a.why(f, args) },
+		RunE:              func(_ *cobra.Command, args []string) error { return c.why(f, args) },
 	}
 	flags := cmd.Flags()
 	f.subjectFlags.flags(flags)
-	flags.StringSliceVarP(&f.resources, "resources", "r", nil, "`file` or folder of resources to render, or - for stdin, instead of those of a cluster; may be repeated")
-	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the object (default: that of the kubeconfig context; with -r any, and default for resources without one)")
+	flags.StringSliceVarP(&f.resources, "resources", "r", nil,
+		"`file` or folder of resources to render, or - for stdin, instead of those of a cluster; may be repeated")
+	flags.StringVarP(&f.namespace, "namespace", "n", "",
+		"namespace of the object (default: that of the kubeconfig context; with -r any, and default for resources without "+
+			"one)")
 	flags.StringVar(&f.condition, "condition", "", "explain the condition of this `type` of a resource")
 	outputFlag(flags, f.output)
 	return cmd
@@ -79,9 +88,8 @@ func (f *whyFlags) question(args []string) (q why.Question, err error) {
 	if len(args) < 1 || len(args) > 2 {
 		return q, exit.Misused("give one object as KIND/NAME, such as foo/example, and optionally the path of a field")
 	}
-	ok := false
-	if q.Target, ok = cluster.ParseTarget(args[0]); !ok || q.Target.Name == "" {
-		return q, exit.Misused("%q is not an object: expected KIND/NAME, such as foo/example", args[0])
+	if q.Target, err = namedTarget(args[0], "an object"); err != nil {
+		return q, err
 	}
 	if q.Condition = f.condition; len(args) > 1 {
 		q.Path = args[1]
@@ -92,21 +100,21 @@ func (f *whyFlags) question(args []string) (q why.Question, err error) {
 	return q, f.check()
 }
 
-func (a *app) why(f *whyFlags, args []string) error {
+func (c whyCommand) why(f *whyFlags, args []string) error {
 	q, err := f.question(args)
 	if err != nil {
 		return err
 	}
-	j, err := a.judge(&f.offlineRules)
+	j, err := c.loader.judge(&f.offlineRules)
 	if err != nil {
 		return err
 	}
-	if err := rejected(j.Loaded, j.Verdict); err != nil {
+	if err := rejected(j.Loaded, j.Result); err != nil {
 		return err
 	}
-	ask := a.whyLive
+	ask := c.whyLive
 	if len(f.resources) > 0 {
-		ask = a.whyOffline
+		ask = c.whyOffline
 	}
 	answer, err := ask(f, j, q)
 	if unknown, is := errors.AsType[*why.UnknownError](err); is {
@@ -115,18 +123,12 @@ func (a *app) why(f *whyFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	switch f.output.Value {
-	case "json":
-		return a.printJSON(answer)
-	case "yaml":
-		return a.printYAML(answer)
-	}
-	return a.print(answer.Text(time.Now()))
+	return c.out.printAs(f.output.Value, answer, func() error { return c.out.print(answer.Text(time.Now())) })
 }
 
 // whyOffline renders resources in files.
-func (a *app) whyOffline(f *whyFlags, j offline.Judged, q why.Question) (*why.Answer, error) {
-	r, resources, err := f.prepare(a, j)
+func (c whyCommand) whyOffline(f *whyFlags, j offline.Judged, q why.Question) (*why.Answer, error) {
+	r, resources, err := f.prepare(c.loader, c.out, j)
 	if err != nil {
 		return nil, err
 	}
@@ -139,20 +141,18 @@ func (a *app) whyOffline(f *whyFlags, j offline.Judged, q why.Question) (*why.An
 }
 
 // whyLive reads a cluster.
-func (a *app) whyLive(f *whyFlags, j offline.Judged, q why.Question) (*why.Answer, error) {
-	config, namespace, err := f.cluster.connect(a.printWarnings())
+func (c whyCommand) whyLive(f *whyFlags, j offline.Judged, q why.Question) (*why.Answer, error) {
+	live, namespace, err := f.cluster.open(c.out, nil)
 	if err != nil {
 		return nil, err
-	}
-	live, err := cluster.New(config)
-	if err != nil {
-		return nil, exit.Failure(err)
 	}
 	ctx, stop := untilSignal()
 	defer stop()
 	q.Namespace = cmp.Or(f.namespace, namespace)
-	progress := output.StartProgress(a.stderr)
-	answer, err := (&why.Reader{Cluster: live, Rules: j.Loaded, Policy: f.policy(), Progress: progress}).Ask(ctx, q)
-	progress.Stop()
-	return answer, interrupted(ctx, err)
+	var answer *why.Answer
+	err = c.out.showProgress(ctx, func(progress *output.Progress) error {
+		answer, err = (&why.Reader{Cluster: live, Rules: j.Loaded, Policy: f.policy(), Progress: progress}).Ask(ctx, q)
+		return err
+	})
+	return answer, err
 }

@@ -46,7 +46,8 @@ func (n *needs) account(r *rules.Rule) *accountNeed {
 	a.everywhere = a.everywhere || !known
 	a.namespaces = append(a.namespaces, namespaces...)
 	if r.Account.Namespace == "" {
-		n.permissions.need(accountTarget(*r.Account), toBe, fmt.Sprintf("ServiceAccount: the account of rule %q, in the namespace of each resource", r.Name))
+		n.permissions.need(accountTarget(*r.Account), toBe,
+			fmt.Sprintf("ServiceAccount: the account of rule %q, in the namespace of each resource", r.Name))
 	}
 	return a
 }
@@ -86,7 +87,8 @@ func (o Options) accountRoles(p *Permissions) []Manifest {
 	acting := p.acting()
 	m := Manifest{Name: "accounts.yaml"}
 	for _, place := range slices.Sorted(maps.Keys(acting)) {
-		m.docs = append(m.docs, fillTemplate("impersonate.yaml", o.values(values{"place": place, "rules": roleRules(acting[place])})).docs...)
+		m.docs = append(m.docs, fillTemplate("impersonate.yaml",
+			o.values(values{"place": place, "rules": roleRules(acting[place])})).docs...)
 	}
 	for _, a := range p.sortedAccounts() {
 		m.docs = append(m.docs, o.accountRole(a, p.accounts[a])...)
@@ -138,7 +140,8 @@ func (o Options) accountRoleInEach(account rules.Account, need *accountNeed, v v
 		v["reach"] = namespace
 		there := fillTemplate("accountrole.yaml", o.values(v)).docs
 		if account.Namespace == "" {
-			addComment(there[0], fmt.Sprintf("What %s as the ServiceAccount %s of this namespace. It has no binding: the namespace grants it with\n"+
+			addComment(there[0], fmt.Sprintf("What %s as the ServiceAccount %s of this namespace. It has no binding: the "+
+				"namespace grants it with\n"+
 				"kubectl create rolebinding %[2]s -n %[3]s --role=%[4]s --serviceaccount=%[3]s:%[2]s",
 				writeClause(need.rules), account.Name, namespace, v["role"]))
 			docs = append(docs, there[0])

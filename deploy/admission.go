@@ -135,14 +135,16 @@ func (o Options) conditions(g guard) *yaml.Node {
 	account := "system:serviceaccount:" + o.Namespace + ":" + o.Name
 	own := matchCondition("not-by-reconcel", "request.userInfo.username != "+celString(account))
 	if !g.kind.Custom {
-		own.HeadComment = "# Controllers of Kubernetes that make or change " + g.kind.Resource + " need these permissions too, or an exception here."
+		own.HeadComment = "# Controllers of Kubernetes that make or change " + g.kind.Resource +
+			" need these permissions too, or an exception here."
 	}
 	all := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{own}}
 	if len(o.Namespaced) > 0 {
 		all.Content = append(all.Content, matchCondition("is-watched", "request.namespace in "+celStrings(o.Namespaced)))
 	}
 	if g.kind.Namespaced && len(g.rule.Namespaces) > 0 {
-		all.Content = append(all.Content, matchCondition("in-namespaces", "request.namespace.matches("+celString(namespacePattern(g.rule.Namespaces))+")"))
+		all.Content = append(all.Content, matchCondition("in-namespaces",
+			"request.namespace.matches("+celString(namespacePattern(g.rule.Namespaces))+")"))
 	}
 	all.Content = append(all.Content, matchCondition("changes-something", g.changes()))
 	// finalize renders from the primary's fields while it is deleted, so those

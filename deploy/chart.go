@@ -71,7 +71,8 @@ func helmValues() values {
 	whole := func(value string) *yaml.Node { return textNode("{{ toJson .Values." + value + " }}") }
 	return values{
 		"name": name, "namespace": "{{ .Release.Namespace }}", "labels": commonLabels(name),
-		"image": whole("image"), "replicas": whole("replicas"), "args": whole("args"), "resources": whole("resources"), "data": whole("rules"),
+		"image": whole("image"), "replicas": whole("replicas"), "args": whole("args"), "resources": whole("resources"),
+		"data": whole("rules"),
 	}
 }
 
@@ -97,9 +98,12 @@ func (o Options) chartValues(permissions []Manifest, rules []RulesFile) *yaml.No
 	add("image", "The container image.", textNode(o.Image))
 	add("replicas", "Pods: one leads, the others stand by.", inserted("replicas"))
 	add("resources", "Requests and limits of the container.", inserted("resources"))
-	add("podSpec", "More fields of the Pods' specification, such as nodeSelector, tolerations and imagePullSecrets.", mapNode())
-	add("flowSchema", "The API server serves the renewal of the Lease even under load. Needs a cluster-scoped object.", boolNode(o.hasFlowSchema()))
-	add("rules", "`reconcel manifests -f RULES --chart FOLDER` writes everything from here on.\n# The rules files, by name.", configMapData(rules))
+	add("podSpec", "More fields of the Pods' specification, such as nodeSelector, tolerations and imagePullSecrets.",
+		mapNode())
+	add("flowSchema", "The API server serves the renewal of the Lease even under load. Needs a cluster-scoped object.",
+		boolNode(o.hasFlowSchema()))
+	add("rules", "`reconcel manifests -f RULES --chart FOLDER` writes everything from here on.\n# The rules files, by "+
+		"name.", configMapData(rules))
 	add("name", "The name of all objects. The permissions contain it.", textNode(o.objectName()))
 	add("namespace", "The namespace of the release. The permissions contain it.", textNode(o.Namespace))
 	add("args", "The arguments of reconcel.", inserted("args"))

@@ -102,7 +102,8 @@ func (d *demands) grandchildren(c *rules.Child, k *schema.Kind, home space) {
 func (d *demands) lookups(r *rules.Rule, home space) {
 	for _, l := range r.Lookups {
 		k := d.kinds.Kind(l.GVK)
-		need := demand{verb: "list", target: targetOf(k), space: spaceOf(r.LookupNamespace(l), k, home), rule: r.Name, does: "reads"}
+		need := demand{verb: "list", target: targetOf(k), space: spaceOf(r.LookupNamespace(l), k, home), rule: r.Name,
+			does: "reads"}
 		if l.One() {
 			need.verb, need.target.Name = "get", l.LiteralName()
 		}

@@ -110,12 +110,14 @@ func (n *needs) primary(p *rules.Primary) {
 		n.permissions.need(at, toPatch, why)
 	}
 	n.written(p, at, toPatch, k.GVK.Kind+": is patched by", (*rules.Rule).Patches)
-	if why, some := say("carries the annotation "+rules.AnnotationStatus+" of", func(r *rules.Rule) bool { return r.Annotates }); some && !n.hasConditions(k) {
+	if why, some := say("carries the annotation "+rules.AnnotationStatus+" of",
+		func(r *rules.Rule) bool { return r.Annotates }); some && !n.hasConditions(k) {
 		n.permissions.need(at, toPatch, why)
 	}
 	n.status(p, k)
 	if n.admission == EnforcedOwners {
-		n.written(p, at.sub("finalizers"), []string{"update"}, k.GVK.Kind+": is named in owner references by", hasOwnerReferences)
+		n.written(p, at.sub("finalizers"), []string{"update"}, k.GVK.Kind+": is named in owner references by",
+			hasOwnerReferences)
 	}
 }
 

@@ -114,7 +114,8 @@ func (o Options) Manifests(p *Permissions, files []RulesFile) []Manifest {
 	if len(o.Namespaced) == 0 {
 		all = append([]Manifest{fillTemplate("namespace.yaml", v)}, all...)
 	}
-	all = append(all, fillTemplate(rulesManifest, o.values(values{"data": configMapData(files)})), fillTemplate("deployment.yaml", v))
+	all = append(all, fillTemplate(rulesManifest, o.values(values{"data": configMapData(files)})),
+		fillTemplate("deployment.yaml", v))
 	if o.Replicas > 1 {
 		all = append(all, fillTemplate("poddisruptionbudget.yaml", v)) // With a single replica, it would block every drain.
 	}
@@ -153,7 +154,8 @@ func (o Options) values(more values) values {
 
 // commonLabels select the objects of one installation.
 func commonLabels(instance string) *yaml.Node {
-	return mapNode(textNode("app.kubernetes.io/name"), textNode("reconcel"), textNode("app.kubernetes.io/instance"), textNode(instance))
+	return mapNode(textNode("app.kubernetes.io/name"), textNode("reconcel"), textNode("app.kubernetes.io/instance"),
+		textNode(instance))
 }
 
 // resources are the requests and limits of the container.
@@ -162,7 +164,8 @@ func resources() *yaml.Node { return fillTemplate("resources.yaml", nil).docs[0]
 // arguments returns the arguments of the process. They omit the namespace, which
 // the process takes from its Pod.
 func (o Options) arguments() *yaml.Node {
-	args := []string{"run", "--rules=/etc/reconcel/rules", "--name=" + o.Name, "--listen=:8080", "--debug-listen=127.0.0.1:6060", "--log-format=json"}
+	args := []string{"run", "--rules=/etc/reconcel/rules", "--name=" + o.Name, "--listen=:8080",
+		"--debug-listen=127.0.0.1:6060", "--log-format=json"}
 	for _, kind := range o.AllowedKinds {
 		args = append(args, "--allow-kind="+kind)
 	}

@@ -97,7 +97,8 @@ func (p *Permissions) sorted() (all []Access) {
 func (p *Permissions) reading() *Permissions {
 	out := newPermissions()
 	for t, a := range p.accesses {
-		verbs := slices.DeleteFunc(slices.Clone(a.Verbs), func(verb string) bool { return verb != "get" && verb != "list" && verb != "watch" })
+		verbs := slices.DeleteFunc(slices.Clone(a.Verbs),
+			func(verb string) bool { return verb != "get" && verb != "list" && verb != "watch" })
 		if len(verbs) > 0 {
 			out.need(t, append(verbs, toRead...), "")
 			out.accesses[t].Why = a.Why

@@ -38,7 +38,8 @@ func Files(sources []source.File) ([]RulesFile, error) {
 		}
 	}
 	if size > mostRules {
-		return nil, fmt.Errorf("the rules have %d bytes, a ConfigMap holds %d: split them into two installations with two names", size, mostRules)
+		return nil, fmt.Errorf("the rules have %d bytes, a ConfigMap holds %d: split them into two installations with two "+
+			"names", size, mostRules)
 	}
 	return files, nil
 }
@@ -74,7 +75,8 @@ func lastSegments(path string, n int) string {
 func configMapData(files []RulesFile) *yaml.Node {
 	n := mapNode()
 	for _, f := range files {
-		n.Content = append(n.Content, textNode(f.Key), &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.LiteralStyle, Value: string(f.Text)})
+		n.Content = append(n.Content, textNode(f.Key),
+			&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.LiteralStyle, Value: string(f.Text)})
 	}
 	return n
 }

@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"reconcel/engine"
+	"reconcel/engine/access"
 	"reconcel/engine/inventory"
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
 )
 
 // granted lets the ServiceAccount deployer of a namespace write what the rules of these
@@ -323,7 +323,7 @@ subjects: [{kind: ServiceAccount, name: controller, namespace: NAMESPACE}]
 			_ = w.Resource(e2e.GVK("rbac.authorization.k8s.io/v1", kind)).Delete(context.Background(), "account-"+w.Namespace, deleteNow)
 		}
 	})
-	w.runWith(engine.Options{Config: w.configOf("controller")}, as("NAMESPACE/deployer", widgetRules("", configMapChild("a", "${self.metadata.name}-a"))))
+	w.runWith(access.Options{Config: w.configOf("controller")}, as("NAMESPACE/deployer", widgetRules("", configMapChild("a", "${self.metadata.name}-a"))))
 	w.Create(widget("one", "value: x"))
 	w.Is(widgets, "one", "Stalled", "True")
 	w.saysOf(widgets, "Stalled", "Forbidden", "may not impersonate ServiceAccount "+w.Namespace+"/deployer; apply what `reconcel rbac` prints")

@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"reconcel/engine/access"
+	"reconcel/engine/ident"
 	"reconcel/rules"
 )
 
@@ -42,7 +44,7 @@ func (s *secretary) take() []http.Header {
 	return saw
 }
 
-var configMapKind = Kind{
+var configMapKind = ident.Kind{
 	GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
 	GVR: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespaced: true,
 }
@@ -53,14 +55,14 @@ func TestRequestsAsAnAccount(t *testing.T) {
 	defer server.Close()
 	write := func(config *rest.Config, account *rules.Account, home string) error {
 		t.Helper()
-		client, err := dynamic.NewForConfig(impersonating(config))
+		client, err := dynamic.NewForConfig(access.Impersonating(config))
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := &Engine{client: client, sender: Dependencies{Client: client}.sender()}
-		w := e.writer(&rules.Rule{Account: account}, Request{Namespace: home}, configMapKind, "elsewhere")
-		_, err = w.patch(t.Context(), "x", types.ApplyPatchType, []byte("{}"), metav1.PatchOptions{FieldManager: "m"})
-		if _, read := e.resource(configMapKind, "elsewhere").Get(t.Context(), "x", metav1.GetOptions{}); read != nil {
+		c := &access.Cluster{Shared: &access.Shared{Client: client, Sender: Dependencies{Client: client}.sender()}}
+		w := c.Writer(&rules.Rule{Account: account}, ident.Request{Namespace: home}, configMapKind, "elsewhere")
+		_, err = w.Patch(t.Context(), "x", types.ApplyPatchType, []byte("{}"), metav1.PatchOptions{FieldManager: "m"})
+		if _, read := c.Resource(configMapKind, "elsewhere").Get(t.Context(), "x", metav1.GetOptions{}); read != nil {
 			t.Fatal(read)
 		}
 		return err
@@ -120,12 +122,12 @@ func TestRequestWithoutItsAccount(t *testing.T) {
 	s := &secretary{}
 	server := httptest.NewServer(s)
 	defer server.Close()
-	client, err := dynamic.NewForConfig(impersonating(&rest.Config{Host: server.URL}))
+	client, err := dynamic.NewForConfig(access.Impersonating(&rest.Config{Host: server.URL}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, value := range []any{rules.Account{}, rules.Account{Name: "deployer"}, "team-a/deployer", (*rules.Account)(nil)} {
-		ctx := context.WithValue(t.Context(), accountKey{}, value)
+		ctx := context.WithValue(t.Context(), access.AccountKey{}, value)
 		if err := client.Resource(configMapKind.GVR).Namespace("x").Delete(ctx, "x", metav1.DeleteOptions{}); err == nil {
 			t.Errorf("%#v: no error", value)
 		}
@@ -137,11 +139,11 @@ func TestRequestWithoutItsAccount(t *testing.T) {
 
 func TestWhatARefusalSays(t *testing.T) {
 	account := &rules.Account{Namespace: "team-a", Name: "deployer"}
-	secret := Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, GVR: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}}
+	secret := ident.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, GVR: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}}
 	accounts := schema.GroupResource{Resource: "serviceaccounts"}
 	denied := fmt.Errorf(`User %q cannot patch resource`, account.User())
 	for _, c := range []struct {
-		kind Kind
+		kind ident.Kind
 		err  error
 		want string
 		not  string
@@ -154,8 +156,8 @@ func TestWhatARefusalSays(t *testing.T) {
 		{configMapKind, apierrors.NewForbidden(configMapKind.GVR.GroupResource(), "x", fmt.Errorf("exceeded quota")), "as ServiceAccount team-a/deployer: configmaps", ""},
 		{configMapKind, apierrors.NewConflict(configMapKind.GVR.GroupResource(), "x", fmt.Errorf("changed")), "Operation cannot be fulfilled", "ServiceAccount"},
 	} {
-		w := writer{kind: c.kind}
-		got := w.explain(account, c.err)
+		w := access.Writer{Kind: c.kind}
+		got := w.Explain(account, c.err)
 		if !strings.Contains(got.Error(), c.want) || c.not != "" && strings.Contains(got.Error(), c.not) {
 			t.Errorf("got %q, want %q and not %q", got, c.want, c.not)
 		}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 
-	"reconcel/internal/e2e"
+	"reconcel/test/e2e"
 )
 
 // stripping is a policy that removes a field in a namespace.

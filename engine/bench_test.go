@@ -14,7 +14,11 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
+	"reconcel/engine/access"
+	"reconcel/engine/ident"
 	"reconcel/engine/inventory"
+	"reconcel/engine/plan"
+	"reconcel/engine/queue"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 	"reconcel/rules/source"
@@ -32,7 +36,7 @@ const deploymentStatus = `{"observedGeneration":1,"replicas":3,"updatedReplicas"
 
 // converged returns an engine without a server. Its caches hold one Foo and its
 // Deployment as the rules want them.
-func converged(tb testing.TB) (*Engine, Request) {
+func converged(tb testing.TB) (*Engine, ident.Request) {
 	tb.Helper()
 	src, err := os.ReadFile("../examples/foo/rules.yaml")
 	if err != nil {
@@ -42,12 +46,13 @@ func converged(tb testing.TB) (*Engine, Request) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	e := &Engine{
-		options: Options{}.withDefaults(), program: program, log: slog.New(slog.DiscardHandler), clock: clock.RealClock{},
-		queue: newQueue(newQueueMetrics(prometheus.NewRegistry())), memories: memories{of: map[Request]*memory{}},
-	}
-	e.metrics = newMetrics(prometheus.NewRegistry(), e.queue.Len)
-	e.plan.Store(e.route(newPlan("", settledIn(program), inventory.Orphaned{}, nil)))
+	e := connectParts(&access.Shared{
+		Options: access.Options{}.WithDefaults(), Log: slog.New(slog.DiscardHandler), Clock: clock.RealClock{},
+		Queue: queue.NewQueue(plan.NewQueueMetrics(prometheus.NewRegistry())), Memories: access.Memories{Of: map[ident.Request]*access.Memory{}},
+	})
+	e.program = program
+	e.Metrics = plan.NewMetrics(prometheus.NewRegistry(), e.Queue.Len)
+	e.Plan.Store(e.Router.Route(plan.NewPlan("", plan.AllActive(program), inventory.Orphaned{}, nil)))
 	foo := owning(tb, decode(tb, []byte(convergedFoo)), watch.Primary, ownedOfFoo)
 
 	deployment, fieldsV1 := appliedDeployment(tb, program, foo)
@@ -55,10 +60,10 @@ func converged(tb testing.TB) (*Engine, Request) {
 	deployment.Object["status"] = decode(tb, []byte(deploymentStatus)).Object
 	owning(tb, deployment, watch.Child, fieldsV1)
 
-	for _, w := range e.plan.Load().watches {
-		show(tb, w, Kind{GVK: w.GVK, Namespaced: true, Status: true}, map[watch.Role]*unstructured.Unstructured{watch.Primary: foo, watch.Child: deployment}[w.Role])
+	for _, w := range e.Plan.Load().Watches {
+		show(tb, w, ident.Kind{GVK: w.GVK, Namespaced: true, Status: true}, map[watch.Role]*unstructured.Unstructured{watch.Primary: foo, watch.Child: deployment}[w.Role])
 	}
-	return e, Request{Kind: program.Primaries()[0].GVK.GroupKind(), Namespace: "default", Name: "example", UID: "u1"}
+	return e, ident.Request{Kind: program.Primaries()[0].GVK.GroupKind(), Namespace: "default", Name: "example", UID: "u1"}
 }
 
 // appliedDeployment returns what is applied for a Foo, and the fields of it that reconcel owns.
@@ -93,7 +98,7 @@ func stored(o *watch.Object) *unstructured.Unstructured {
 func TestConvergedSendsNothing(t *testing.T) {
 	e, req := converged(t)
 	for range 3 {
-		result, err := e.reconcile(t.Context(), req)
+		result, err := e.Reconciler.Reconcile(t.Context(), req)
 		if err != nil || result.RequeueAfter != 0 {
 			t.Fatalf("result %v, error %v", result, err)
 		}
@@ -104,12 +109,12 @@ func TestConvergedSendsNothing(t *testing.T) {
 func BenchmarkNoopReconcile(b *testing.B) {
 	e, req := converged(b)
 	ctx := context.Background()
-	if _, err := e.reconcile(ctx, req); err != nil {
+	if _, err := e.Reconciler.Reconcile(ctx, req); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := e.reconcile(ctx, req); err != nil {
+		if _, err := e.Reconciler.Reconcile(ctx, req); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/ident"
 	"reconcel/engine/watch"
 )
 
@@ -63,20 +64,20 @@ func observe(tb testing.TB, f *watch.Feed, old, now *unstructured.Unstructured) 
 	}
 }
 
-func cacheOf(tb testing.TB, e *Engine, req Request) *watch.Cache {
+func cacheOf(tb testing.TB, e *Engine, req ident.Request) *watch.Cache {
 	tb.Helper()
-	c, err := e.plan.Load().primaries[req.Kind].watch.Cache()
+	c, err := e.Plan.Load().Primaries[req.Kind].Watch.Cache()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return c
 }
 
-func annotate(tb testing.TB, e *Engine, req Request, annotations map[string]string) {
+func annotate(tb testing.TB, e *Engine, req ident.Request, annotations map[string]string) {
 	tb.Helper()
 	c := cacheOf(tb, e, req)
 	cached, _ := c.Get(req.Namespace, req.Name)
 	self := owning(tb, cached.DeepCopy(), watch.Primary, ownedOfFoo)
 	self.SetAnnotations(annotations)
-	show(tb, e.plan.Load().primaries[req.Kind].watch, c.Kind(), self)
+	show(tb, e.Plan.Load().Primaries[req.Kind].Watch, c.Kind(), self)
 }

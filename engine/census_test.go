@@ -11,7 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine/access"
+	"reconcel/engine/ident"
 	"reconcel/engine/inventory"
+	"reconcel/engine/outcome"
+	"reconcel/engine/plan"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 	"reconcel/rules/source"
@@ -21,7 +25,7 @@ import (
 func counted(t *testing.T, e *Engine) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(census{e.plan.Load})
+	registry.MustRegister(plan.Census{Plan: e.Plan.Load})
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -62,20 +66,20 @@ func swap(t *testing.T, e *Engine, change func(string) string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.plan.Store(e.route(newPlan("", settledIn(program), inventory.Orphaned{}, e.plan.Load().watches)))
+	e.Plan.Store(e.Router.Route(plan.NewPlan("", plan.AllActive(program), inventory.Orphaned{}, e.Plan.Load().Watches)))
 }
 
 // look reconciles a primary except for its status.
-func look(t *testing.T, e *Engine, req Request) {
+func look(t *testing.T, e *Engine, req ident.Request) {
 	t.Helper()
-	primary, cache := e.plan.Load().primaries[req.Kind], cacheOf(t, e, req)
+	primary, cache := e.Plan.Load().Primaries[req.Kind], cacheOf(t, e, req)
 	self, _ := cache.Get(req.Namespace, req.Name)
-	p := &pass{
-		engine: e, primary: primary, cache: cache, req: req, self: self,
-		memory: e.memories.get(req), rendering: &rules.Rendering{},
-	}
-	p.render(p.engine.clock.Now())
-	if o := p.rules(t.Context()); o.state != ready || o.err != nil {
+	p := passFor(access.Subject{
+		Shared: e.Shared, Primary: primary, Cache: cache, Req: req, Self: self,
+		Memory: e.Memories.Get(req), Rendering: &rules.Rendering{},
+	})
+	p.View.Render(p.Clock.Now())
+	if o := p.Rules(t.Context()); o.State != outcome.Ready || o.Err != nil {
 		t.Fatalf("%+v", o)
 	}
 }
@@ -95,7 +99,7 @@ func TestRulesAreCounted(t *testing.T) {
 	twice["rule_reconciles_total foo ready"] = 3
 	expectCounted(t, e, "after another look", twice)
 
-	e.memories.forget(req)
+	e.Memories.Forget(req)
 	expectCounted(t, e, "when the primary is gone", map[string]float64{"rule_reconciles_total foo ready": 3})
 }
 
@@ -107,7 +111,7 @@ func TestRemovedRulesAreNotCounted(t *testing.T) {
 		return s + "\n- {name: early, for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}}\n"
 	}
 	swap(t, e, before)
-	if len(e.plan.Load().primaries[req.Kind].meters) != 2 {
+	if len(e.Plan.Load().Primaries[req.Kind].Meters) != 2 {
 		t.Fatal("the second rule is missing")
 	}
 	look(t, e, req)
@@ -141,13 +145,13 @@ func TestKindsOfARuleAreCountedTogether(t *testing.T) {
 	}
 	swap(t, e, kinds("[{apiVersion: v1, kind: Pod}, {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}]"))
 	look(t, e, req)
-	pod := e.plan.Load().primaries[schema.GroupKind{Kind: "Pod"}]
-	(&share{}).set(share{pod.meters[0], stalled, 2})
+	pod := e.Plan.Load().Primaries[schema.GroupKind{Kind: "Pod"}]
+	(&plan.Share{}).Set(plan.Share{Of: pod.Meters[0], State: outcome.Stalled, Children: 2})
 	expectCounted(t, e, "with two kinds", map[string]float64{
 		"rule_reconciles_total foo ready": 1, "rule_primaries foo ready": 1, "rule_primaries foo stalled": 1, "rule_children foo": 3,
 	})
 	e.say("")
-	if i := e.Inspect(); len(i.Rules) != 2 || i.Rules[0].Children != 1 || i.Rules[1].Children != 2 || e.plan.Load().rules() != 1 {
+	if i := e.Inspect(); len(i.Rules) != 2 || i.Rules[0].Children != 1 || i.Rules[1].Children != 2 || e.Plan.Load().Rules() != 1 {
 		t.Errorf("the rule is shown as %+v", i.Rules)
 	}
 	swap(t, e, kinds("[{apiVersion: v1, kind: Pod}]"))
@@ -166,8 +170,8 @@ func TestRemovedRulesOfPausedPrimariesAreNotCounted(t *testing.T) {
 	look(t, e, req)
 	swap(t, e, func(s string) string { return s })
 	annotate(t, e, req, map[string]string{rules.AnnotationPaused: "true"})
-	e.memories.get(req).pause = resting
-	if _, err := e.reconcile(t.Context(), req); err != nil {
+	e.Memories.Get(req).Pause = plan.Resting
+	if _, err := e.Reconciler.Reconcile(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
 	expectCounted(t, e, "paused", map[string]float64{
@@ -181,11 +185,11 @@ func TestObjectsAreNoSeries(t *testing.T) {
 	e, req := converged(t)
 	look(t, e, req)
 	few := len(counted(t, e))
-	m := e.plan.Load().primaries[req.Kind].meters[0]
+	m := e.Plan.Load().Primaries[req.Kind].Meters[0]
 	for i := range 1000 {
 		r := req
 		r.Name = fmt.Sprint(i)
-		e.memories.get(r).share(0).set(share{m, ready, 2})
+		e.Memories.Get(r).Share(0).Set(plan.Share{Of: m, State: outcome.Ready, Children: 2})
 	}
 	all := counted(t, e)
 	if len(all) != few || all["rule_primaries foo ready"] != 1001 || all["rule_children foo"] != 2001 {
@@ -205,7 +209,7 @@ func TestInspect(t *testing.T) {
 	if len(i.Watches) != 2 || i.Watches[0].Kind != "apps/v1/Deployment" || i.Watches[0].Role != "child" || !i.Watches[0].Synced || i.Watches[0].Objects != 1 {
 		t.Errorf("watches: %+v", i.Watches)
 	}
-	e.plan.Load().watches[0] = watch.New(e.plan.Load().watches[0].Key, rules.VisibleToRules())
+	e.Plan.Load().Watches[0] = watch.New(e.Plan.Load().Watches[0].Key, rules.VisibleToRules())
 	for _, w := range e.Inspect().Watches {
 		if !w.Synced && w.Problem != watch.ErrNotListed.Error() {
 			t.Errorf("not synced, and why: %q", w.Problem)
@@ -215,7 +219,7 @@ func TestInspect(t *testing.T) {
 
 func BenchmarkCensusOfManyObjects(b *testing.B) {
 	e, _ := converged(b)
-	for _, w := range e.plan.Load().watches {
+	for _, w := range e.Plan.Load().Watches {
 		if w.Role != watch.Child {
 			continue
 		}
@@ -235,6 +239,6 @@ func BenchmarkCensusOfManyObjects(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		e.plan.Load().totals()
+		e.Plan.Load().Totals()
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/internal/devcluster"
+	"reconcel/test/devcluster"
 )
 
 // TestConvergedMeansConverged has converged Foos and an object of each kind in the drift

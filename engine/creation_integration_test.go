@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
-	"reconcel/engine"
-	"reconcel/internal/devcluster"
-	"reconcel/internal/faultproxy"
+	"reconcel/engine/access"
+	"reconcel/test/devcluster"
+	"reconcel/test/faultproxy"
 )
 
 // deletes deletes each ConfigMap of the world with the label as soon as it appears, until
@@ -72,7 +72,7 @@ func TestNoChildForADeadPrimary(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
 	proxy := faultproxy.Start(t, w.Cluster.Config())
-	w.runWith(engine.Options{Config: &rest.Config{Host: proxy.URL()}}, widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
+	w.runWith(access.Options{Config: &rest.Config{Host: proxy.URL()}}, widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
 	w.Create(widget("one", "value: first"))
 	w.Has(configs, "one-a", nil)
 	lift := proxy.DelayWatch(func(r faultproxy.Request) bool { return r.Resource == "widgets" }, time.Hour)

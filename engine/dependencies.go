@@ -14,10 +14,17 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
+	"reconcel/engine/access"
+	"reconcel/engine/admit"
+	"reconcel/engine/cleanup"
 	"reconcel/engine/discover"
 	"reconcel/engine/events"
+	"reconcel/engine/ident"
 	"reconcel/engine/inventory"
 	"reconcel/engine/managedfields"
+	"reconcel/engine/plan"
+	"reconcel/engine/queue"
+	"reconcel/engine/reconcile"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -28,9 +35,9 @@ type Dependencies struct {
 	Client dynamic.Interface
 	Sender watch.Sender // of the same cluster; nil: Client sends all writes
 	Kinds  discover.Kinds
-	Events EventRecorder
+	Events access.EventRecorder
 	Clock  clock.PassiveClock
-	Queue  workqueue.TypedRateLimitingInterface[Request]
+	Queue  workqueue.TypedRateLimitingInterface[ident.Request]
 	// Random returns numbers in [0,1) that spread delays.
 	Random func() float64
 	// InFlight is the maximum number of parallel requests of one reconciliation.
@@ -54,7 +61,7 @@ const discoveryTimeout = 32 * time.Second
 // connect returns the clients for a cluster. The wrappers are around client-go's transport with all
 // of its own, the first one innermost.
 func connect(config *rest.Config, log *slog.Logger, wrappers ...transport.WrapperFunc) (clients, error) {
-	config = watch.LimitSilence(impersonating(config), log)
+	config = watch.LimitSilence(access.Impersonating(config), log)
 	// As in Kubernetes' own controllers: inside a cluster, compression takes more CPU of both sides
 	// than it saves of the network. Since 1.37, the API server compresses each event of such a watch.
 	config.DisableCompression = true
@@ -81,12 +88,13 @@ func connect(config *rest.Config, log *slog.Logger, wrappers ...transport.Wrappe
 }
 
 // inCluster returns the dependencies for a real cluster, and the writer of Events.
-func inCluster(c clients, options Options) (Dependencies, *events.Digest) {
+func inCluster(c clients, options access.Options) (Dependencies, *events.Digest) {
 	digest := events.NewDigest(events.NewBroadcaster(c.events, options.Log, options.Metrics))
 	const inFlight = 16
 	return Dependencies{
-		Client: c.dynamic, Sender: watch.Direct{Client: c.lists}, Kinds: discover.NewKinds(c.discovery), Events: digest, Clock: clock.RealClock{},
-		Queue: newQueue(newQueueMetrics(options.Metrics)), Random: rand.Float64, InFlight: inFlight,
+		Client: c.dynamic, Sender: watch.Direct{Client: c.lists}, Kinds: discover.NewKinds(c.discovery), Events: digest,
+		Clock: clock.RealClock{},
+		Queue: queue.NewQueue(plan.NewQueueMetrics(options.Metrics)), Random: rand.Float64, InFlight: inFlight,
 	}, digest
 }
 
@@ -95,34 +103,52 @@ func (s Dependencies) sender() watch.Sender {
 	if s.Sender == nil {
 		s.Sender = watch.Dynamic{Client: s.Client}
 	}
-	return movingSender{s.Sender, s.Client}
+	return access.MovingSender{Sender: s.Sender, Client: s.Client}
 }
 
-// newEngine returns an engine that runs nothing yet.
-func newEngine(s Dependencies, options Options, program *rules.Program) *Engine {
-	dry := s.dryRun(options.DryRun)
-	e := &Engine{
-		dryRun:  dry,
-		options: options, program: program, log: options.Log,
-		client: s.Client, sender: s.sender(), kinds: s.Kinds, events: recorder{options.Events.of(s.Events)}, clock: s.Clock, queue: s.Queue,
-		random: s.Random, inFlight: s.InFlight, coverage: s.Coverage,
-		activity: newActivity(options.Log), started: s.Clock.Now(),
-		installation: options.Namespace + "/" + options.Name,
-		memories:     memories{of: map[Request]*memory{}},
-		judgeMissing: judgeByTime(s.Clock),
-		inventory: inventory.New(s.Client, inventory.Options{
+// NewEngine returns an engine that runs nothing yet.
+func NewEngine(s Dependencies, options access.Options, program *rules.Program) *Engine {
+	dry := options.DryRun
+	if dry != nil {
+		s.Client, s.Sender, s.Events = dry.Client(s.Client), nil, reconcile.Untold{}
+	}
+	of := &access.Shared{
+		DryRun:  dry,
+		Options: options, Log: options.Log,
+		Client: s.Client, Sender: s.sender(), Kinds: s.Kinds,
+		Events: access.Recorder{EventRecorder: options.Events.Of(s.Events)}, Clock: s.Clock, Queue: s.Queue,
+		Random: s.Random, InFlight: s.InFlight, Coverage: s.Coverage,
+		Activity: access.NewActivity(options.Log), Started: s.Clock.Now(),
+		Installation: options.Namespace + "/" + options.Name,
+		Memories:     access.Memories{Of: map[ident.Request]*access.Memory{}},
+		JudgeMissing: plan.JudgeByTime(s.Clock),
+		Inventory: inventory.New(s.Client, inventory.Options{
 			Namespace: options.Namespace, Installation: options.Name, FieldManager: managedfields.Manager,
-			Source: options.Source, ConfirmRemoval: options.ConfirmRemoval, DryRun: options.DryRun != nil,
+			Source: options.Source, ConfirmRemoval: options.ConfirmRemoval, DryRun: dry != nil,
 		}),
 	}
-	e.metrics = newMetrics(options.Metrics, e.queue.Len)
+	e := connectParts(of)
+	e.program = program
+	e.Metrics = plan.NewMetrics(options.Metrics, e.Queue.Len)
 	if dry == nil {
-		options.Metrics.MustRegister(e.metrics.writes, e.metrics.idle)
+		options.Metrics.MustRegister(e.Metrics.Writes, e.Metrics.Idle)
 	} else {
-		options.Metrics.MustRegister(dry.changes)
+		options.Metrics.MustRegister(dry)
 	}
-	options.Metrics.MustRegister(census{e.plan.Load})
+	options.Metrics.MustRegister(plan.Census{Plan: e.Plan.Load})
 	e.say("starting")
+	return e
+}
+
+// connectParts returns an engine whose parts know each other.
+func connectParts(of *access.Shared) *Engine {
+	e := &Engine{Shared: of, Cluster: &access.Cluster{Shared: of}}
+	e.Router = &queue.Router{Shared: of, Cluster: e.Cluster}
+	e.Reconciler = &reconcile.Reconciler{Shared: of, Cluster: e.Cluster}
+	e.Workers = &reconcile.Workers{Shared: of, Cluster: e.Cluster, Reconciler: e.Reconciler}
+	e.Admission = &admit.Admission{Shared: of, Cluster: e.Cluster, Router: e.Router}
+	e.Cleanup = &cleanup.Cleanup{Shared: of, Cluster: e.Cluster, Router: e.Router, Reconciler: e.Reconciler}
+	e.Rollouts = &admit.Rollouts{Shared: of, Cluster: e.Cluster}
 	return e
 }
 
@@ -132,5 +158,6 @@ func newWatcher(c clients, e *Engine) (*watch.Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &watch.Watcher{Client: c.lists, Kinds: e.kinds, Waiter: waiter, Discovery: c.discovery, Scope: e.scope(), Log: e.log}, nil
+	return &watch.Watcher{Client: c.lists, Kinds: e.Kinds, Waiter: waiter, Discovery: c.discovery,
+		Scope: e.Cluster.Scope(), Log: e.Log}, nil
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/internal/e2e"
+	"reconcel/test/e2e"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )

@@ -13,7 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"reconcel/engine"
-	"reconcel/internal/faultproxy"
+	"reconcel/engine/access"
+	"reconcel/test/faultproxy"
 )
 
 // TestGroupMissingWhileRuleIsRemoved hides the group of the primaries and of a child from
@@ -25,7 +26,7 @@ func TestGroupMissingWhileRuleIsRemoved(t *testing.T) {
 			w.CRD(widgetCRD)
 			source, other := w.allRemoved("")
 			proxy := faultproxy.Start(t, w.Cluster.Config())
-			options := engine.Options{Config: &rest.Config{Host: proxy.URL()}}
+			options := access.Options{Config: &rest.Config{Host: proxy.URL()}}
 			rule := w.Fill("widget-NAMESPACE")
 			in := w.runWith(options, source)
 			w.Create(widget("one", "value: x"))
@@ -72,7 +73,7 @@ func TestGroupMissingWhilePrimaryEnds(t *testing.T) {
 			w.deleteWith(foos, "one", metav1.DeletePropagationBackground)
 			proxy := faultproxy.Start(t, w.Cluster.Config())
 			lift := proxy.HideGroup("test.reconcel.dev", absence)
-			w.runWith(engine.Options{Config: &rest.Config{Host: proxy.URL()}}, orderedFoo)
+			w.runWith(access.Options{Config: &rest.Config{Host: proxy.URL()}}, orderedFoo)
 			w.saysOf(foos, "Ready", "Deleting", "waits for kind Widget")
 			w.Has(widgets, "one-w", nil)
 			lift()
@@ -94,7 +95,7 @@ func TestGroupMissingWhileUninstalling(t *testing.T) {
 	in.stop()
 	proxy := faultproxy.Start(t, w.Cluster.Config())
 	uninstall := func() error {
-		options := engine.Options{Config: &rest.Config{Host: proxy.URL()}, Namespace: w.Namespace, Log: slog.New(slog.DiscardHandler)}
+		options := access.Options{Config: &rest.Config{Host: proxy.URL()}, Namespace: w.Namespace, Log: slog.New(slog.DiscardHandler)}
 		return engine.Uninstall(context.Background(), options, engine.Uninstallation{Tell: func(string, string) {}})
 	}
 	lift := proxy.HideGroup("samplecontroller.k8s.io", faultproxy.GroupMissing)

@@ -7,8 +7,26 @@
 // alone. One reconciliation renders all rules for a primary, and each rule has an
 // outcome of its own.
 //
+// # Parts
+//
+// Each package below engine imports only those before it in this list:
+//
+//   - ident names primaries and kinds, outcome says what became of them, decide has the
+//     decisions that need no cluster. These are pure.
+//   - plan has what an engine follows: the active rules, their watches, rollouts.
+//   - access has what the parts of a reconciliation share, write changes the cluster,
+//     report tells the result.
+//   - queue turns events into requests, reconcile reconciles one primary.
+//   - cleanup removes what no rule wants, admit decides which rules may write.
+//   - preview, above engine, runs it step by step without goroutines.
+//
+// A Pass is one reconciliation. Its parts share a Subject, which only has fields, and
+// each uses only those before it: View and Reader know what exists, Answers and Journal
+// note what happens, Metadata, DoneMarks, Remover, Applier, ChildWriter, Children,
+// Patches, Pruner and Teardown write, and Reporter tells the result.
+//
 // docs/architecture.md shows the files that a reconciliation runs through, in their
-// order. Packages below have the caches (watch), the format of managedFields
+// order. Other packages have the caches (watch), the format of managedFields
 // (managedfields), what rules made (inventory), the Lease (leader) and Events (events).
 //
 // # Drift detection

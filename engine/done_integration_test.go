@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/internal/devcluster"
+	"reconcel/test/devcluster"
 )
 
 // jobChild is a Job that the API server deletes a second after it has finished.

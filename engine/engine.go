@@ -4,61 +4,43 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/transport"
-	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/clock"
 
+	"reconcel/engine/access"
+	"reconcel/engine/admit"
+	"reconcel/engine/cleanup"
 	"reconcel/engine/discover"
 	"reconcel/engine/events"
 	"reconcel/engine/inventory"
 	"reconcel/engine/leader"
+	"reconcel/engine/outcome"
+	"reconcel/engine/plan"
+	"reconcel/engine/queue"
 	"reconcel/engine/reach"
+	"reconcel/engine/reconcile"
 	"reconcel/engine/watch"
 	"reconcel/rules"
-	kindschema "reconcel/rules/schema"
 )
 
-// An Engine reconciles the primary objects of one program.
+// An Engine reconciles the primary objects of one program. It owns the life of a process:
+// start, leadership, reloads, end. The work itself is done by its parts, each of which uses
+// only those above it: cluster, router, reconciler, workers, admission, cleanup, rollouts.
 type Engine struct {
-	options  Options
-	program  *rules.Program // the initial one
-	log      *slog.Logger
-	client   dynamic.Interface
-	sender   watch.Sender // of patches
-	kinds    discover.Kinds
-	events   recorder
-	clock    clock.PassiveClock
-	queue    workqueue.TypedRateLimitingInterface[Request]
-	random   func() float64
-	inFlight int
-	coverage *rules.Coverage
-	dryRun   *dryRun // nil: this engine writes
+	*access.Shared
+	Cluster    *access.Cluster
+	Router     *queue.Router
+	Reconciler *reconcile.Reconciler
+	Workers    *reconcile.Workers
+	Admission  *admit.Admission
+	Cleanup    *cleanup.Cleanup
+	Rollouts   *admit.Rollouts
 
-	judgeMissing missingJudge
-
-	activity     *activity
-	started      time.Time
-	installation string // namespace/name, the mark on all objects that this engine applies
-
-	memories  memories
-	metrics   *metrics
-	inventory *inventory.Inventory
-
-	// announced has the times at which pending deletions were announced, by removalKey.
-	// So a reload neither repeats an announcement nor restarts its wait.
-	announced sync.Map
-
-	settling        sync.Mutex           // held while a verdict is computed
-	reportedRefused map[ruleOf]string    // reported refused rules, with their key
-	reportedHolds   map[ruleOf]string    // reported rules that are held, with the hash of the change
-	reportedKept    []inventory.KeptRule // reported kept rules; written by whoever makes a plan
+	program *rules.Program // the initial one
 
 	candidate  *leader.Candidate // nil if this is the only process
 	leading    bool              // this process may write
@@ -67,22 +49,18 @@ type Engine struct {
 	reach      *reach.Monitor    // of the API server; set by New alone
 	background sync.WaitGroup    // everything besides the workers and the watches
 
-	plan          atomic.Pointer[plan] // set before the first request is served
-	reloads       chan reload
-	rejected      atomic.Pointer[inventory.Rejected]
-	rejections    chan struct{}         // capacity 1: rejected has changed
-	schemas       chan discover.Schemas // capacity 1
-	schemaChanges atomic.Int64          // number of schema changes of kinds that rules use
-	numbers       atomic.Pointer[kindschema.NumberFields]
-	ended         chan struct{} // closed when Run has ended
-	state         atomic.Pointer[string]
-	working       atomic.Bool // this process reconciles and writes
+	rejected   atomic.Pointer[inventory.Rejected]
+	rejections chan struct{}         // capacity 1: rejected has changed
+	schemas    chan discover.Schemas // capacity 1
+	ended      chan struct{}         // closed when Run has ended
+	state      atomic.Pointer[string]
+	working    atomic.Bool // this process reconciles and writes
 }
 
 // New returns an engine for the cluster of Options.Config; Run starts it. It returns
 // an error if the client configuration is invalid, and sends no request.
-func New(options Options, program *rules.Program) (*Engine, error) {
-	options = options.withDefaults()
+func New(options access.Options, program *rules.Program) (*Engine, error) {
+	options = options.WithDefaults()
 	unreachable := &reach.Monitor{}
 	options.Metrics.MustRegister(unreachable.Metric())
 	wrappers := []transport.WrapperFunc{unreachable.Wrap}
@@ -90,7 +68,8 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 	if options.Leadership != nil && options.DryRun == nil {
 		var err error
 		name := types.NamespacedName{Namespace: options.Namespace, Name: options.Name}
-		if candidate, err = leader.NewCandidate(options.Config, name, unreachable, options.Log, *options.Leadership); err != nil {
+		if candidate, err = leader.NewCandidate(options.Config, name, unreachable, options.Log,
+			*options.Leadership); err != nil {
 			return nil, fmt.Errorf("leader election: %w", err)
 		}
 		wrappers = append(wrappers, candidate.Guard)
@@ -100,19 +79,19 @@ func New(options Options, program *rules.Program) (*Engine, error) {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
 	deps, digest := inCluster(c, options)
-	e := newEngine(deps, options, program)
+	e := NewEngine(deps, options, program)
 	e.digest, e.candidate, e.leading, e.reach = digest, candidate, candidate == nil, unreachable
 	if e.watcher, err = newWatcher(c, e); err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
 	}
-	e.reloads, e.ended, e.schemas = make(chan reload), make(chan struct{}), make(chan discover.Schemas, 1)
+	e.Reloads, e.ended, e.schemas = make(chan access.Reload), make(chan struct{}), make(chan discover.Schemas, 1)
 	e.rejections = make(chan struct{}, 1)
 	return e, nil
 }
 
 // Run reconciles until ctx ends, and returns when every worker and watch has
-// stopped. It returns the error of Options.Approve. It retries while the API server does not answer or denies a permission.
-// With Options.Leadership it stands by until it leads, and releases the Lease after
+// stopped. It returns the error of Options.Approve. It retries while the API server does not
+// answer or denies a permission. With Options.Leadership it stands by until it leads, and releases the Lease after
 // its last write.
 func (e *Engine) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -122,8 +101,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	rejected := make(chan error, 1)
 	go func() {
 		program, err := e.program, error(nil)
-		if e.options.Approve != nil {
-			program, err = e.options.Approve(ctx)
+		if e.Options.Approve != nil {
+			program, err = e.Options.Approve(ctx)
 		}
 		if err != nil {
 			cancel(err)
@@ -160,42 +139,42 @@ func (e *Engine) run(ctx context.Context, approved <-chan *rules.Program) {
 	if !read {
 		return // ctx ended during startup.
 	}
-	pl := e.route(newPlan(e.options.Namespace, settledIn(e.program), orphaned, nil))
-	for _, w := range pl.watches {
+	pl := e.Router.Route(plan.NewPlan(e.Options.Namespace, plan.AllActive(e.program), orphaned, nil))
+	for _, w := range pl.Watches {
 		e.watcher.Start(ctx, w)
 	}
 	e.background.Go(func() { e.followSchemas(ctx) })
-	e.background.Go(func() { e.activity.run(ctx) })
-	if pl = e.runInstead(ctx, pl, <-approved); pl == nil || !e.awaitCaches(ctx, pl.watches) {
+	e.background.Go(func() { e.Activity.Run(ctx) })
+	if pl = e.runInstead(ctx, pl, <-approved); pl == nil || !e.awaitCaches(ctx, pl.Watches) {
 		return
 	}
 	if e.leading && !e.insist(ctx, func(ctx context.Context) error {
-		admitted, err := e.admit(ctx, pl, nil, e.startFresh)
+		admitted, err := e.Admission.Admit(ctx, pl, nil, e.startFresh)
 		if err == nil {
-			pl.stopOthers(admitted)
+			pl.StopOthers(admitted)
 			pl = admitted
 		}
 		return err
 	}) {
 		return
 	}
-	e.follow(nil, pl)
+	e.Router.Follow(nil, pl)
 	if e.candidate != nil {
 		resign = e.candidate.Stand(ctx)
 		if !e.standBy(ctx) {
 			return
 		}
 	}
-	e.startCleanup(ctx, e.plan.Load())
+	e.startCleanup(ctx, e.Plan.Load())
 	e.background.Go(func() { e.reloadWhenAsked(ctx) })
-	if e.dryRun == nil {
-		e.metrics.leader.Set(1)
+	if e.DryRun == nil {
+		e.Metrics.Leader.Set(1)
 		e.background.Go(func() { e.followRejected(ctx) })
 	}
 	e.working.Store(true)
 	e.say("")
-	e.log.Info("running", "rules", e.plan.Load().rules(), "workers", e.options.Workers)
-	e.work(ctx)
+	e.Log.Info("running", "rules", e.Plan.Load().Rules(), "workers", e.Options.Workers)
+	e.Workers.Work(ctx)
 }
 
 // standBy keeps the rules up to date without writes until this process leads. It
@@ -204,8 +183,8 @@ func (e *Engine) standBy(ctx context.Context) bool {
 	e.say("")
 	for {
 		select {
-		case r := <-e.reloads:
-			r.done <- e.reload(ctx, r.program)
+		case r := <-e.Reloads:
+			r.Done <- e.reload(ctx, r.Program)
 		case <-ctx.Done():
 			return false
 		case <-e.candidate.Elected():
@@ -218,7 +197,7 @@ func (e *Engine) standBy(ctx context.Context) bool {
 // previous leader may have changed it.
 func (e *Engine) lead(ctx context.Context) bool {
 	e.leading = true
-	program := e.plan.Load().loaded
+	program := e.Plan.Load().Loaded
 	return e.insist(ctx, func(ctx context.Context) error { return e.replace(ctx, program) })
 }
 
@@ -241,3 +220,15 @@ func (e *Engine) Ready() error {
 }
 
 func (e *Engine) say(state string) { e.state.Store(&state) }
+
+// ReportInvalidRules records an Event about rejected rules on the inventory's
+// ConfigMap.
+func (e *Engine) ReportInvalidRules(note string) {
+	e.Cluster.ReportRules(outcome.ReasonRulesInvalid, "Reload", note)
+}
+
+// ReportRulesInvalidForCluster records an Event about active rules that no longer match the
+// cluster's schemas, on the inventory's ConfigMap.
+func (e *Engine) ReportRulesInvalidForCluster(note string) {
+	e.Cluster.ReportRules(outcome.ReasonRulesInvalidForCluster, "Check", note)
+}

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"reconcel/engine"
+	"reconcel/engine/access"
 )
 
 const exampleFoo = `
@@ -26,7 +26,7 @@ spec: {deploymentName: web, replicas: 1}
 func TestFoo(t *testing.T) {
 	w := newWorldAlone(t)
 	w.CRD(w.fooCRD())
-	w.runWith(engine.Options{Events: engine.EventsAll}, fooRules)
+	w.runWith(access.Options{Events: access.EventsAll}, fooRules)
 	foo := w.Create(exampleFoo)
 
 	w.Has(deployments, "web", map[string]any{"spec.replicas": 1, "metadata.labels.app": "nginx", "metadata.labels.controller": "example"})

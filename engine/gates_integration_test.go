@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/internal/stories"
+	"reconcel/test/stories"
 )
 
 func TestStoryOfGates(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"reconcel/internal/e2e"
+	"reconcel/test/e2e"
 )
 
 // mergedFields are fields of every type that server-side apply may merge as a whole or in parts.

@@ -4,10 +4,11 @@ package engine_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/test/soak"
 )
 
 // hostileRule is an ordinary rule that puts spec.v somewhere, or a rule that tries to
@@ -104,7 +105,7 @@ func (h *hostile) cases() (all []*unstructured.Unstructured) {
 	values := h.values()
 	for i, r := range hostileRules {
 		for j, v := range values {
-			if (i+j)%5 != 0 && r.name != "namespace" && os.Getenv("RECONCEL_SOAK") == "" {
+			if (i+j)%5 != 0 && r.name != "namespace" && !soak.Enabled() {
 				continue
 			}
 			all = append(all, hostileWidget(fmt.Sprintf("%s-%d", r.name, j), r.name, v, nil))

@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
 )
 
 // TestHostileTenant has a tenant who may only create Widgets try to make reconcel write

@@ -6,32 +6,23 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine/plan"
 	"reconcel/engine/watch"
 )
 
 // An Inspection is the state of an engine, for debugging. It quotes no object. Its
 // JSON is documented.
 type Inspection struct {
-	State   string            `json:"state"` // leader, standby, dry run, or what the engine waits for
-	Queue   QueueInspection   `json:"queue"`
-	Rules   []RuleInspection  `json:"rules"`
-	Watches []WatchInspection `json:"watches"`
+	State   string                `json:"state"` // leader, standby, dry run, or what the engine waits for
+	Queue   QueueInspection       `json:"queue"`
+	Rules   []plan.RuleInspection `json:"rules"`
+	Watches []WatchInspection     `json:"watches"`
 }
 
 // A QueueInspection counts the requests of the queue.
 type QueueInspection struct {
 	Waiting int `json:"waiting"`
 	Running int `json:"running"`
-}
-
-// A RuleInspection is the state of one rule.
-type RuleInspection struct {
-	Name      string         `json:"name"`
-	Position  string         `json:"position"`
-	Primary   string         `json:"for"`                            // kind, as group/version/Kind
-	Primaries map[string]int `json:"primaries"`                      // number of primaries by state
-	Children  int            `json:"children"`                       // number of rendered children
-	Conflict  string         `json:"installationConflict,omitempty"` // why the rule is inactive
 }
 
 // A WatchInspection is the state of one watch, in one namespace if only some are
@@ -46,35 +37,36 @@ type WatchInspection struct {
 // Inspect returns the current state of the engine. It is safe for concurrent use.
 func (e *Engine) Inspect() Inspection {
 	i := Inspection{
-		State: *e.state.Load(), Queue: QueueInspection{e.queue.Len(), int(e.metrics.inWork.Load())},
-		Rules: []RuleInspection{}, Watches: []WatchInspection{},
+		State: *e.state.Load(), Queue: QueueInspection{e.Queue.Len(), int(e.Metrics.InWork.Load())},
+		Rules: []plan.RuleInspection{}, Watches: []WatchInspection{},
 	}
 	switch {
 	case i.State != "":
-	case e.dryRun != nil:
+	case e.DryRun != nil:
 		i.State = "dry run"
 	case e.working.Load():
 		i.State = "leader"
 	default:
 		i.State = "standby"
 	}
-	pl := e.plan.Load()
+	pl := e.Plan.Load()
 	if pl == nil {
 		return i
 	}
-	for _, pk := range pl.primaries {
+	for _, pk := range pl.Primaries {
 		for n, r := range pk.Rules {
-			i.Rules = append(i.Rules, pk.meters[n].inspect(RuleInspection{
-				Name: r.Name, Position: r.Pos.String(), Primary: formatKind(pk.GVK), Conflict: pl.verdict.Load().why(r),
+			i.Rules = append(i.Rules, pk.Meters[n].Inspect(plan.RuleInspection{
+				Name: r.Name, Position: r.Pos.String(), Primary: formatKind(pk.GVK), Conflict: pl.Admitted.Load().Why(r),
 			}))
 		}
 	}
-	for _, w := range pl.watches {
+	for _, w := range pl.Watches {
 		for _, state := range w.States() {
-			i.Watches = append(i.Watches, WatchInspection{Kind: formatKind(w.GVK), Role: w.Role.String(), Selector: w.Selector, State: state})
+			i.Watches = append(i.Watches, WatchInspection{Kind: formatKind(w.GVK), Role: w.Role.String(), Selector: w.Selector,
+				State: state})
 		}
 	}
-	slices.SortFunc(i.Rules, func(a, b RuleInspection) int {
+	slices.SortFunc(i.Rules, func(a, b plan.RuleInspection) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Primary, b.Primary))
 	})
 	slices.SortFunc(i.Watches, func(a, b WatchInspection) int {
@@ -82,17 +74,6 @@ func (e *Engine) Inspect() Inspection {
 			cmp.Compare(a.Namespace, b.Namespace))
 	})
 	return i
-}
-
-func (m *meter) inspect(r RuleInspection) RuleInspection {
-	r.Children = int(m.children.Load())
-	r.Primaries = map[string]int{}
-	for s := range states {
-		if n := int(m.primaries[s].Load()); n > 0 {
-			r.Primaries[s.String()] = n
-		}
-	}
-	return r
 }
 
 func formatKind(gvk schema.GroupVersionKind) string {

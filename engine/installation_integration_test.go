@@ -9,22 +9,22 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/engine"
+	"reconcel/engine/access"
 	"reconcel/engine/leader"
-	"reconcel/internal/devcluster"
+	"reconcel/test/devcluster"
 )
 
 // installed returns the options of an installation that holds its Lease.
-func installed(name string, more ...func(*engine.Options)) engine.Options {
-	o := engine.Options{Name: name, Leadership: &leader.Options{Identity: name + "-1", Lost: func(error) {}}}
+func installed(name string, more ...func(*access.Options)) access.Options {
+	o := access.Options{Name: name, Leadership: &leader.Options{Identity: name + "-1", Lost: func(error) {}}}
 	for _, f := range more {
 		f(&o)
 	}
 	return o
 }
 
-func takingOver(installation string) func(*engine.Options) {
-	return func(o *engine.Options) { o.TakeOver = []string{installation} }
+func takingOver(installation string) func(*access.Options) {
+	return func(o *access.Options) { o.TakeOver = []string{installation} }
 }
 
 func (w *world) marked(name, installation string) {

@@ -14,6 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"reconcel/engine/access"
+	"reconcel/engine/ident"
+	"reconcel/engine/outcome"
+	"reconcel/engine/plan"
+	"reconcel/engine/queue"
+	"reconcel/engine/reconcile"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -22,14 +28,14 @@ var deployment = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "De
 
 // cacheWith returns a pass with one cache of Deployments, which has observed one
 // Deployment in these versions.
-func cacheWith(t *testing.T, versions ...string) (*pass, *watch.Feed) {
+func cacheWith(t *testing.T, versions ...string) (*reconcile.Pass, *watch.Feed) {
 	t.Helper()
 	w := watch.New(watch.Key{GVK: deployment, Role: watch.Child}, rules.VisibleToRules())
-	f := show(t, w, Kind{GVK: deployment, Namespaced: true})
+	f := show(t, w, ident.Kind{GVK: deployment, Namespaced: true})
 	for _, v := range versions {
 		observe(t, f, nil, deploymentAt(t, v))
 	}
-	return &pass{memory: &memory{}, primary: &primaryKind{children: map[schema.GroupVersionKind]*watch.Watch{deployment: w}}}, f
+	return passFor(access.Subject{Memory: &access.Memory{}, Primary: &plan.PrimaryKind{Children: map[schema.GroupVersionKind]*watch.Watch{deployment: w}}}), f
 }
 
 func deploymentAt(t *testing.T, version string) *unstructured.Unstructured {
@@ -38,12 +44,12 @@ func deploymentAt(t *testing.T, version string) *unstructured.Unstructured {
 
 func TestOwnWritesAreReadBack(t *testing.T) {
 	id := rules.Identity{GVK: deployment, Namespace: "default", Name: "web"}
-	written := func(p *pass, version string) {
-		w := p.memory.child(id)
-		w.version, w.object = version, watch.NewObject(deploymentAt(t, version), watch.Child)
+	written := func(p *reconcile.Pass, version string) {
+		w := p.Memory.Child(id)
+		w.Version, w.Object = version, watch.NewObject(deploymentAt(t, version), watch.Child)
 	}
-	version := func(p *pass) string {
-		if o := p.live(id); o != nil {
+	version := func(p *reconcile.Pass) string {
+		if o := p.View.Live(id); o != nil {
 			return o.GetResourceVersion()
 		}
 		return "none"
@@ -97,11 +103,11 @@ func TestRefusals(t *testing.T) {
 		err    error
 		reason string // of a terminal error, "" for a transient one
 	}{
-		{"forbidden", apierrors.NewForbidden(gr, "a", errors.New("no")), reasonForbidden},
-		{"invalid", apierrors.NewInvalid(schema.GroupKind{}, "a", nil), reasonRejected},
-		{"bad request", apierrors.NewBadRequest("no"), reasonRejected},
-		{"too large", apierrors.NewRequestEntityTooLargeError("no"), reasonRejected},
-		{"an apply that does not fit the schema", internal("failed to create typed patch object (default/a; /v1, Kind=ConfigMap): .none: field not declared in schema"), reasonRejected},
+		{"forbidden", apierrors.NewForbidden(gr, "a", errors.New("no")), outcome.ReasonForbidden},
+		{"invalid", apierrors.NewInvalid(schema.GroupKind{}, "a", nil), outcome.ReasonRejected},
+		{"bad request", apierrors.NewBadRequest("no"), outcome.ReasonRejected},
+		{"too large", apierrors.NewRequestEntityTooLargeError("no"), outcome.ReasonRejected},
+		{"an apply that does not fit the schema", internal("failed to create typed patch object (default/a; /v1, Kind=ConfigMap): .none: field not declared in schema"), outcome.ReasonRejected},
 		{"an API server whose etcd is away", internal("etcdserver: request timed out"), ""},
 		{"an API server whose etcd has ended", internal("rpc error: code = Unavailable desc = error reading from server: EOF"), ""},
 		{"an internal error", apierrors.NewInternalError(errors.New("no")), ""},
@@ -112,8 +118,8 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := ""
-			if terminal, ok := errors.AsType[*terminalError](classifyAnswer(c.err)); ok {
-				got = terminal.reason
+			if terminal, ok := errors.AsType[*outcome.TerminalError](outcome.ClassifyAnswer(c.err)); ok {
+				got = terminal.Reason
 			}
 			if got != c.reason {
 				t.Errorf("reason %q, want %q", got, c.reason)
@@ -124,13 +130,13 @@ func TestRefusals(t *testing.T) {
 
 func TestErrorsAboutSecretsQuoteNothing(t *testing.T) {
 	causes := field.ErrorList{field.Invalid(field.NewPath("data"), "hunter2", "must not be hunter2")}
-	refusal := apierrors.NewInvalid(secrets, "a", causes)
-	err := WithholdSecret(secrets, refusal)
-	var terminal *terminalError
-	if !errors.As(classifyAnswer(err), &terminal) || !strings.Contains(err.Error(), "data") || strings.Contains(fmt.Sprintf("%v %+v", err, err), "hunter2") {
+	refusal := apierrors.NewInvalid(outcome.Secrets, "a", causes)
+	err := outcome.WithholdSecret(outcome.Secrets, refusal)
+	var terminal *outcome.TerminalError
+	if !errors.As(outcome.ClassifyAnswer(err), &terminal) || !strings.Contains(err.Error(), "data") || strings.Contains(fmt.Sprintf("%v %+v", err, err), "hunter2") {
 		t.Errorf("error is %v", err)
 	}
-	if other := WithholdSecret(schema.GroupKind{Kind: "ConfigMap"}, refusal); !strings.Contains(other.Error(), "hunter2") {
+	if other := outcome.WithholdSecret(schema.GroupKind{Kind: "ConfigMap"}, refusal); !strings.Contains(other.Error(), "hunter2") {
 		t.Errorf("an error about something else is %v", other)
 	}
 }
@@ -138,7 +144,7 @@ func TestErrorsAboutSecretsQuoteNothing(t *testing.T) {
 func TestMissingPermissionForASecretIsNamed(t *testing.T) {
 	denial := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "a",
 		errors.New(`User "me" cannot patch resource "secrets" in API group "" in the namespace "shop": hunter2`))
-	err := classifyAnswer(WithholdSecret(secrets, denial))
+	err := outcome.ClassifyAnswer(outcome.WithholdSecret(outcome.Secrets, denial))
 	if want := "me may not patch secrets in namespace shop"; !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -148,11 +154,11 @@ func TestMissingPermissionForASecretIsNamed(t *testing.T) {
 // the next retry follows within half a minute, and the first minute has few of them.
 func TestRetriesSoonAfterAnOutage(t *testing.T) {
 	for _, random := range []float64{0, 0.5, 0.999} {
-		limiter := NewLimiter(func() float64 { return random })
+		limiter := queue.NewLimiter(func() float64 { return random })
 		var at, longest time.Duration
 		attempts := 1
 		for range 50 {
-			wait := limiter.When(Request{Name: "a"})
+			wait := limiter.When(ident.Request{Name: "a"})
 			at, longest = at+wait, max(longest, wait)
 			if at < time.Minute {
 				attempts++
@@ -161,7 +167,7 @@ func TestRetriesSoonAfterAnOutage(t *testing.T) {
 		if longest > 30*time.Second || attempts > 15 {
 			t.Errorf("with jitter %v, a retry comes after up to %s, and there are %d attempts in the first minute", random, longest, attempts)
 		}
-		if first := limiter.When(Request{Name: "b"}); first > 2*firstRetry {
+		if first := limiter.When(ident.Request{Name: "b"}); first > 2*queue.FirstRetry {
 			t.Errorf("the first retry of another request comes after %s", first)
 		}
 	}
@@ -169,12 +175,12 @@ func TestRetriesSoonAfterAnOutage(t *testing.T) {
 
 func TestPanicIsAnErrorOfOneRequest(t *testing.T) {
 	e, req := converged(t)
-	broken := Request{Kind: schema.GroupKind{Kind: "Broken"}, Name: "x"}
-	e.plan.Load().primaries[broken.Kind] = &primaryKind{} // Without a watch.
-	if _, err := e.serve(t.Context(), broken); err == nil || !strings.Contains(err.Error(), "internal error") {
+	broken := ident.Request{Kind: schema.GroupKind{Kind: "Broken"}, Name: "x"}
+	e.Plan.Load().Primaries[broken.Kind] = &plan.PrimaryKind{} // Without a watch.
+	if _, err := e.Workers.Serve(t.Context(), broken); err == nil || !strings.Contains(err.Error(), "internal error") {
 		t.Errorf("error is %v", err)
 	}
-	if _, err := e.serve(t.Context(), req); err != nil {
+	if _, err := e.Workers.Serve(t.Context(), req); err != nil {
 		t.Errorf("the next request fails: %v", err)
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/engine"
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/engine/access"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
 )
 
 // lookupRules are rules for Widgets with these lookups, followed by the rest of the rule.
@@ -144,7 +144,7 @@ func TestLookupOfAnotherName(t *testing.T) {
 		return strings.Replace(widget(name, "settings: blue"), "Widget", "Reader", 1)
 	}
 	metrics := prometheus.NewRegistry()
-	w.runWith(engine.Options{Metrics: metrics}, strings.Replace(lookupRules(settingsLookup, copyOfSettings), "Widget", "Reader", 1))
+	w.runWith(access.Options{Metrics: metrics}, strings.Replace(lookupRules(settingsLookup, copyOfSettings), "Widget", "Reader", 1))
 	w.Create(settings("blue", "blue"))
 	w.Create(settings("red", "red"))
 	w.Create(settings("unread", "black"))

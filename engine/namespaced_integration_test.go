@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/engine"
+	"reconcel/engine/access"
 )
 
 // neighbours returns worlds in n new namespaces.
@@ -94,7 +94,7 @@ func TestOnlySomeNamespaces(t *testing.T) {
 	other, outside := beside[0], beside[1]
 	seen := &recorder{}
 	w.wrap = seen.wrap
-	only := engine.Options{Namespaces: []string{w.Namespace, other.Namespace}}
+	only := access.Options{Namespaces: []string{w.Namespace, other.Namespace}}
 	for _, at := range []*world{w, other, outside} {
 		at.Create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, labels: {shared: " + w.Namespace + "}}\ndata: {value: \"1\"}\n")
 		at.Create(strings.Replace(widget("one", "parts: [a, b], spares: 2"), "{name: one}", "{name: one, labels: {followed: \"yes\"}}", 1))
@@ -168,7 +168,7 @@ func TestOutOfReach(t *testing.T) {
 	rule := func(name, rest string) string {
 		return strings.NewReplacer("name: widget", "name: "+name, rulesFile, "").Replace(widgetRules("selector: {matchLabels: {rule: "+name+"}}", rest))
 	}
-	in := w.runWith(engine.Options{Namespaces: []string{w.Namespace}}, rulesFile+
+	in := w.runWith(access.Options{Namespaces: []string{w.Namespace}}, rulesFile+
 		rule("child", far)+"  allow: {namespaces: [\"*\"]}\n"+
 		rule("lookup", strings.Replace(configMapChild("a", "${self.metadata.name}-a"), "self.spec.value", "settings.data.value", 1))+
 		"  lookups: [{id: settings, apiVersion: v1, kind: ConfigMap, namespace: \"${self.spec.place}\", name: settings}]\n  allow: {read: {namespaces: [\"*\"]}}\n"+
@@ -218,7 +218,7 @@ func (w *world) fenced() (in *instance, other *world, f *fence) {
 	f = &fence{namespace: other.Namespace}
 	f.up.Store(true)
 	w.wrap = f.wrap
-	in = w.runWith(engine.Options{Namespaces: []string{w.Namespace, other.Namespace, "never-was-there"}}, anywhere(widgetRules("", aService)))
+	in = w.runWith(access.Options{Namespaces: []string{w.Namespace, other.Namespace, "never-was-there"}}, anywhere(widgetRules("", aService)))
 	return in, other, f
 }
 
@@ -283,7 +283,7 @@ func TestNothingIsPrunedUnread(t *testing.T) {
 	in.stop()
 
 	fence.up.Store(true)
-	only := engine.Options{Name: "another", TakeOver: []string{w.Namespace + "/reconcel"}, Namespaces: []string{w.Namespace, other.Namespace}} // Its inventory does not list the kind.
+	only := access.Options{Name: "another", TakeOver: []string{w.Namespace + "/reconcel"}, Namespaces: []string{w.Namespace, other.Namespace}} // Its inventory does not list the kind.
 	in = w.runWith(only, anywhere(widgetRules("", aService)))
 	w.reload(in, strings.ReplaceAll(rule, "${self.metadata.name}-a", "${self.metadata.name}-b"))
 	w.Has(configs, "one-b", nil)

@@ -10,6 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/engine/access"
+	"reconcel/engine/ident"
+	"reconcel/engine/reconcile"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -23,8 +26,8 @@ func TestOwnedObjects(t *testing.T) {
 	id := func(name string) rules.Identity {
 		return rules.Identity{GVK: deployment, Namespace: "default", Name: name}
 	}
-	names := func(p *pass) (all, deleted []string) {
-		owned, err := p.owned(rule, child)
+	names := func(p *reconcile.Pass) (all, deleted []string) {
+		owned, err := p.View.Owned(rule, child)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +41,7 @@ func TestOwnedObjects(t *testing.T) {
 		slices.Sort(all)
 		return all, deleted
 	}
-	expect := func(p *pass, all, deleted []string) {
+	expect := func(p *reconcile.Pass, all, deleted []string) {
 		t.Helper()
 		gotAll, gotDeleted := names(p)
 		if !slices.Equal(gotAll, all) || !slices.Equal(gotDeleted, deleted) {
@@ -46,50 +49,50 @@ func TestOwnedObjects(t *testing.T) {
 		}
 	}
 	p, f := cacheWith(t)
-	p.req = Request{Kind: schema.GroupKind{Kind: "Foo"}, Namespace: "default", Name: "example", UID: "u1"}
-	p.rendering = &rules.Rendering{}
-	w := p.primary.children[deployment]
-	p.primary.byRule = map[*rules.Rule][]*watch.Watch{rule: {w}}
+	p.Req = ident.Request{Kind: schema.GroupKind{Kind: "Foo"}, Namespace: "default", Name: "example", UID: "u1"}
+	p.Rendering = &rules.Rendering{}
+	w := p.Primary.Children[deployment]
+	p.Primary.ByRule = map[*rules.Rule][]*watch.Watch{rule: {w}}
 	add := func(u *unstructured.Unstructured) { observe(t, f, nil, u) }
 	add(replica("seen", "5", "web"))
 	add(replica("other", "5", "another child"))
 	expect(p, []string{"seen"}, nil)
 
-	made := p.memory.child(id("made"))
-	made.version, made.object = "7", watch.NewObject(replica("made", "7", "web"), watch.Child)
+	made := p.Memory.Child(id("made"))
+	made.Version, made.Object = "7", watch.NewObject(replica("made", "7", "web"), watch.Child)
 	expect(p, []string{"made", "seen"}, nil)
-	p.forget()
+	p.View.Forget()
 	expect(p, []string{"made", "seen"}, nil)
 
-	p.memory.noteDeletion("uid-made", deletion{identity: id("made"), version: "8"})
-	p.forget()
+	p.Memory.NoteDeletion("uid-made", access.Deletion{Identity: id("made"), Version: "8"})
+	p.View.Forget()
 	expect(p, []string{"made", "seen"}, []string{"made"})
 	add(replica("made", "7", "web"))
-	p.forget()
+	p.View.Forget()
 	expect(p, []string{"made", "seen"}, []string{"made"})
 	observe(t, f, replica("made", "9", "web"), nil)
 	add(replica("late", "10", "web"))
-	p.forget()
+	p.View.Forget()
 	expect(p, []string{"late", "seen"}, nil)
-	if len(p.memory.deleted) > 0 || len(p.memory.children) > 0 {
-		t.Errorf("still remembered: %v, %v", p.memory.deleted, p.memory.children)
+	if len(p.Memory.Deleted) > 0 || len(p.Memory.Children) > 0 {
+		t.Errorf("still remembered: %v, %v", p.Memory.Deleted, p.Memory.Children)
 	}
 }
 
 func TestMemoryOfManyChildren(t *testing.T) {
-	m := &memory{}
+	m := &access.Memory{}
 	id := func(i int) rules.Identity { return rules.Identity{Name: fmt.Sprint(i)} }
-	for i := range 3 * few {
-		m.child(id(i)).uid = types.UID(fmt.Sprint(i))
+	for i := range 3 * access.Few {
+		m.Child(id(i)).UID = types.UID(fmt.Sprint(i))
 	}
-	for _, keep := range []int{3 * few, few + 1, few, 1, 0} {
-		m.retain(func(w *written) bool {
-			i, err := strconv.Atoi(w.identity.Name)
+	for _, keep := range []int{3 * access.Few, access.Few + 1, access.Few, 1, 0} {
+		m.Retain(func(w *access.Written) bool {
+			i, err := strconv.Atoi(w.Identity.Name)
 			return err == nil && i < keep
 		})
-		for i := range 3 * few {
-			w := m.find(id(i))
-			if (w != nil) != (i < keep) || w != nil && string(w.uid) != w.identity.Name {
+		for i := range 3 * access.Few {
+			w := m.Find(id(i))
+			if (w != nil) != (i < keep) || w != nil && string(w.UID) != w.Identity.Name {
 				t.Fatalf("of %d, child %d is %v", keep, i, w)
 			}
 		}

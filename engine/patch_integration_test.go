@@ -10,8 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
 )
 
 var replicaSets = e2e.GVK("apps/v1", "ReplicaSet")

@@ -10,8 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"reconcel/engine"
-	"reconcel/internal/e2e"
+	"reconcel/engine/access"
+	"reconcel/test/e2e"
 )
 
 func TestPaused(t *testing.T) {
@@ -19,7 +19,7 @@ func TestPaused(t *testing.T) {
 	w.CRD(widgetCRD)
 	source := widgetRules("", configMapChild("a", "${self.metadata.name}-a")) + statusOfA + "  patch: {metadata: {labels: {value: \"${self.spec.value}\"}}}\n" +
 		finalizeJob("60s", "true")
-	all := engine.Options{Events: engine.EventsAll}
+	all := access.Options{Events: access.EventsAll}
 	in := w.runWith(all, source)
 	w.Create(widget("one", "value: abcdef"))
 	w.Is(widgets, "one", "Ready", "True")
@@ -75,7 +75,7 @@ func TestRequeueAfter(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(kindLike("Requeued")) // Reconciliations of other tests' Widgets would count.
 	registry := prometheus.NewRegistry()
-	w.runWith(engine.Options{Metrics: registry}, rulesFor("Requeued", "  requeueAfter: 1s\n"))
+	w.runWith(access.Options{Metrics: registry}, rulesFor("Requeued", "  requeueAfter: 1s\n"))
 	w.Create(strings.Replace(widget("one", "value: x"), "Widget", "Requeued", 1))
 	w.Is(e2e.GVK("test.reconcel.dev/v1", "Requeued"), "one", "Ready", "True")
 	w.settles()

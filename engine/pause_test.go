@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"reconcel/engine/access"
 	"reconcel/rules"
 )
 
@@ -24,7 +25,7 @@ func (h *heard) Record(_ corev1.ObjectReference, eventType, reason, _, note stri
 func TestPauseWithoutEffectIsReported(t *testing.T) {
 	e, req := converged(t)
 	told, log := &heard{}, &bytes.Buffer{}
-	e.events, e.log = recorder{told}, slog.New(slog.NewTextHandler(log, nil))
+	e.Events, e.Log = access.Recorder{EventRecorder: told}, slog.New(slog.NewTextHandler(log, nil))
 	const misspelt = "Warning PauseIgnored: annotation reconcel.dev/pause has no meaning: the resource is not paused (did you mean reconcel.dev/paused?)"
 	const unclear = `Warning PauseIgnored: annotation reconcel.dev/paused has the value "maybe", which is neither true nor false: the resource is not paused (write true)`
 	var want []string
@@ -39,7 +40,7 @@ func TestPauseWithoutEffectIsReported(t *testing.T) {
 		{map[string]string{rules.AnnotationPaused: "maybe"}, unclear},
 	} {
 		annotate(t, e, req, step.annotations)
-		if _, err := e.reconcile(t.Context(), req); err != nil {
+		if _, err := e.Reconciler.Reconcile(t.Context(), req); err != nil {
 			t.Fatal(err)
 		}
 		if step.tells != "" {

@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/engine"
+	"reconcel/engine/access"
 	"reconcel/engine/leader"
-	"reconcel/internal/e2e"
+	"reconcel/test/e2e"
 )
 
 var (
@@ -29,17 +29,17 @@ var (
 	guardeds            = e2e.GVK("test.reconcel.dev/v1", "Guarded")
 )
 
-// access is a verb on a resource.
-type access struct{ verb, group, resource string }
+// A permission is a verb on a resource.
+type permission struct{ verb, group, resource string }
 
-func (a access) String() string { return a.verb + " " + a.resource }
+func (a permission) String() string { return a.verb + " " + a.resource }
 
-// guardedAccess returns all permissions that an engine needs for guardedRules.
-func guardedAccess() (all []access) {
+// guardedPermissions returns all permissions that an engine needs for guardedRules.
+func guardedPermissions() (all []permission) {
 	const own = "test.reconcel.dev"
 	add := func(group, resource string, verbs ...string) {
 		for _, v := range verbs {
-			all = append(all, access{v, group, resource})
+			all = append(all, permission{v, group, resource})
 		}
 	}
 	add(own, "guardeds", "get", "list", "watch", "patch")
@@ -75,7 +75,7 @@ var guardedRules = widgetRules("", serviceChild) + `- name: guarded-NAMESPACE
 `
 
 // allow grants the world's engines these permissions and no others.
-func (w *world) allow(all []access) {
+func (w *world) allow(all []permission) {
 	w.Helper()
 	var entries []any
 	for _, a := range all {
@@ -90,7 +90,7 @@ func (w *world) allow(all []access) {
 		w.Fatal(err)
 	}
 	w.Eventually("the permissions to be in force", func() error {
-		for _, a := range guardedAccess() {
+		for _, a := range guardedPermissions() {
 			if w.allowed(a) != slices.Contains(all, a) {
 				return fmt.Errorf("%s is not yet as it should", a)
 			}
@@ -100,7 +100,7 @@ func (w *world) allow(all []access) {
 }
 
 // allowed reports whether the world's engines have a permission.
-func (w *world) allowed(a access) bool {
+func (w *world) allowed(a permission) bool {
 	w.Helper()
 	path, sub, _ := strings.Cut(a.resource, "/")
 	review := &unstructured.Unstructured{Object: map[string]any{
@@ -140,7 +140,7 @@ func (w *world) restrict() {
 	if _, err := w.Client.Resource(clusterRoleBindings).Create(w.Context(), binding, createOptions); err != nil {
 		w.Fatal(err)
 	}
-	w.allow(guardedAccess())
+	w.allow(guardedPermissions())
 	w.Cleanup(func() {
 		for _, r := range []schema.GroupVersionResource{clusterRoleBindings, clusterRoles} {
 			if err := w.Client.Resource(r).Delete(context.Background(), w.Namespace, deleteNow); err != nil {
@@ -196,44 +196,44 @@ func (w *world) said(in *instance) string {
 // TestMissingPermissions revokes one permission after another, and grants it again.
 func TestMissingPermissions(t *testing.T) {
 	for _, test := range []struct {
-		withheld access // "list" includes "watch": an engine that streams lists needs nothing else
+		withheld permission // "list" includes "watch": an engine that streams lists needs nothing else
 		says     string
 		stops    string // "": only the rule that needs it, or "everything", or "nothing"
 	}{
-		{access{"list", "test.reconcel.dev", "guardeds"}, `cannot list resource \"guardeds\"`, ""},
-		{access{"watch", "test.reconcel.dev", "guardeds"}, `cannot watch resource \"guardeds\"`, "nothing"},
-		{access{"list", "", "serviceaccounts"}, `cannot list resource \"serviceaccounts\"`, ""},
-		{access{"list", "", "limitranges"}, `cannot list resource \"limitranges\"`, ""},
-		{access{"create", "", "serviceaccounts"}, `cannot create resource "serviceaccounts"`, ""},
-		{access{"patch", "", "serviceaccounts"}, `cannot patch resource "serviceaccounts"`, ""},
-		{access{"delete", "", "serviceaccounts"}, `cannot delete resource "serviceaccounts"`, ""},
-		{access{"get", "", "serviceaccounts"}, `cannot get resource "serviceaccounts"`, ""},
-		{access{"get", "test.reconcel.dev", "guardeds"}, `cannot get resource "guardeds"`, ""},
-		{access{"patch", "test.reconcel.dev", "guardeds"}, `cannot patch resource "guardeds"`, ""},
-		{access{"patch", "test.reconcel.dev", "guardeds/status"}, `cannot patch resource \"guardeds/status\"`, ""},
-		{access{"get", "", "configmaps"}, `cannot get resource "configmaps"`, "everything"},
-		{access{"get", "coordination.k8s.io", "leases"}, `cannot get resource "leases"`, "everything"},
-		{access{"update", "coordination.k8s.io", "leases"}, `cannot update resource "leases"`, "everything"},
-		{access{"create", "events.k8s.io", "events"}, "", "nothing"},
+		{permission{"list", "test.reconcel.dev", "guardeds"}, `cannot list resource \"guardeds\"`, ""},
+		{permission{"watch", "test.reconcel.dev", "guardeds"}, `cannot watch resource \"guardeds\"`, "nothing"},
+		{permission{"list", "", "serviceaccounts"}, `cannot list resource \"serviceaccounts\"`, ""},
+		{permission{"list", "", "limitranges"}, `cannot list resource \"limitranges\"`, ""},
+		{permission{"create", "", "serviceaccounts"}, `cannot create resource "serviceaccounts"`, ""},
+		{permission{"patch", "", "serviceaccounts"}, `cannot patch resource "serviceaccounts"`, ""},
+		{permission{"delete", "", "serviceaccounts"}, `cannot delete resource "serviceaccounts"`, ""},
+		{permission{"get", "", "serviceaccounts"}, `cannot get resource "serviceaccounts"`, ""},
+		{permission{"get", "test.reconcel.dev", "guardeds"}, `cannot get resource "guardeds"`, ""},
+		{permission{"patch", "test.reconcel.dev", "guardeds"}, `cannot patch resource "guardeds"`, ""},
+		{permission{"patch", "test.reconcel.dev", "guardeds/status"}, `cannot patch resource \"guardeds/status\"`, ""},
+		{permission{"get", "", "configmaps"}, `cannot get resource "configmaps"`, "everything"},
+		{permission{"get", "coordination.k8s.io", "leases"}, `cannot get resource "leases"`, "everything"},
+		{permission{"update", "coordination.k8s.io", "leases"}, `cannot update resource "leases"`, "everything"},
+		{permission{"create", "events.k8s.io", "events"}, "", "nothing"},
 	} {
 		t.Run(test.withheld.String(), func(t *testing.T) {
 			w := newWorld(t)
 			w.CRD(widgetCRD)
 			w.CRD(kindLike("Guarded"))
 			w.restrict()
-			options := func() engine.Options {
+			options := func() access.Options {
 				if test.withheld.resource != "leases" {
-					return engine.Options{}
+					return access.Options{}
 				}
-				return engine.Options{Leadership: &leader.Options{Identity: fmt.Sprint(time.Now().UnixNano()), Lost: func(error) {}}}
+				return access.Options{Leadership: &leader.Options{Identity: fmt.Sprint(time.Now().UnixNano()), Lost: func(error) {}}}
 			}
 			before := w.runWith(options(), guardedRules)
 			w.Create(guarded("one", "a"))
 			w.Eventually("Guarded one with a", func() error { return w.holds("one", "a", "") })
 			before.stop()
 
-			w.allow(slices.DeleteFunc(guardedAccess(), func(a access) bool {
-				return a == test.withheld || test.withheld.verb == "list" && a == access{"watch", test.withheld.group, test.withheld.resource}
+			w.allow(slices.DeleteFunc(guardedPermissions(), func(a permission) bool {
+				return a == test.withheld || test.withheld.verb == "list" && a == permission{"watch", test.withheld.group, test.withheld.resource}
 			}))
 			in := w.startWith(options(), guardedRules)
 			w.Create(widget("other", "value: x"))
@@ -251,7 +251,7 @@ func TestMissingPermissions(t *testing.T) {
 				}
 			}
 			w.Rest(5 * time.Second) // The first retries slow down.
-			w.allow(guardedAccess())
+			w.allow(guardedPermissions())
 			granted := time.Now()
 			if test.withheld.verb == "watch" {
 				w.Patch(guardeds, "one", `{"spec":{"value":"a"}}`)
@@ -288,7 +288,7 @@ func TestReadingIsRevoked(t *testing.T) {
 		w.Create(guarded(name, "a"))
 		w.Eventually("Guarded "+name+" with a", func() error { return w.holds(name, "a", "") })
 	}
-	w.allow(slices.DeleteFunc(guardedAccess(), func(a access) bool {
+	w.allow(slices.DeleteFunc(guardedPermissions(), func(a permission) bool {
 		return a.resource == "guardeds" && (a.verb == "list" || a.verb == "watch")
 	}))
 	w.endWatches("guardeds.test.reconcel.dev")
@@ -304,7 +304,7 @@ func TestReadingIsRevoked(t *testing.T) {
 	w.Patch(guardeds, "three", `{"metadata":{"finalizers":null}}`)
 	w.Delete(guardeds, "three")
 	w.Rest(15 * time.Second)
-	w.allow(guardedAccess())
+	w.allow(guardedPermissions())
 	granted := time.Now()
 	w.Eventually("one to be as it should", func() error { return w.holds("one", "b", "a") })
 	w.Lacks(guardeds, "two")

@@ -6,7 +6,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine/access"
+	"reconcel/engine/ident"
 	"reconcel/engine/inventory"
+	"reconcel/engine/plan"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 	"reconcel/rules/source"
@@ -42,30 +45,30 @@ func TestPlanOfLookups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pl := newPlan("", settledIn(program), inventory.Orphaned{}, nil)
-	widgets := pl.primaries[schema.GroupKind{Group: "test.reconcel.dev", Kind: "Widget"}]
-	namespaces := pl.primaries[schema.GroupKind{Kind: "Namespace"}]
+	pl := plan.NewPlan("", plan.AllActive(program), inventory.Orphaned{}, nil)
+	widgets := pl.Primaries[schema.GroupKind{Group: "test.reconcel.dev", Kind: "Widget"}]
+	namespaces := pl.Primaries[schema.GroupKind{Kind: "Namespace"}]
 	reads, writes := widgets.Rules[0], widgets.Rules[1]
-	configs, pods := widgets.lookups[reads.Lookups[0]], widgets.lookups[reads.Lookups[2]]
+	configs, pods := widgets.Lookups[reads.Lookups[0]], widgets.Lookups[reads.Lookups[2]]
 
-	if widgets.lookups[reads.Lookups[1]] != configs {
+	if widgets.Lookups[reads.Lookups[1]] != configs {
 		t.Error("two lookups of one kind do not share their watch")
 	}
-	if configs == widgets.children[configs.GVK] || configs.Selector != "" {
+	if configs == widgets.Children[configs.GVK] || configs.Selector != "" {
 		t.Errorf("children are not told from what is looked up, by %v", configs.Key)
 	}
-	for _, w := range widgets.byRule[reads] {
+	for _, w := range widgets.ByRule[reads] {
 		if w.Role == watch.Lookup {
 			t.Errorf("%v is among what is pruned", w.Key)
 		}
 	}
-	if !widgets.uses(pods) || namespaces.uses(pods) {
+	if !widgets.Uses(pods) || namespaces.Uses(pods) {
 		t.Error("not exactly the primaries of the rule with the lookup are asked for when its kind becomes known")
 	}
 
-	for _, w := range pl.watches {
+	for _, w := range pl.Watches {
 		if w != pods {
-			show(t, w, Kind{GVK: w.GVK, Namespaced: true})
+			show(t, w, ident.Kind{GVK: w.GVK, Namespaced: true})
 		}
 	}
 	pods.Fail(errors.New("pods is forbidden"))
@@ -77,7 +80,7 @@ func TestPlanOfLookups(t *testing.T) {
 		{rules.RuleResult{Rule: reads, Teardown: true}, ": "},
 		{rules.RuleResult{Rule: writes}, ": "},
 	} {
-		kind, why := (&pass{primary: widgets, req: Request{Namespace: "default"}}).unlistedKind(&test.result)
+		kind, why := passFor(access.Subject{Primary: widgets, Req: ident.Request{Namespace: "default"}}).View.UnlistedKind(&test.result)
 		if got := kind + ": " + why; got != test.want {
 			t.Errorf("rule %s, leaving %t: it waits for %q, want %q", test.result.Rule.Name, test.result.Teardown, got, test.want)
 		}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"reconcel/internal/stories"
+	"reconcel/test/stories"
 )
 
 // mergeRules merge the template of a ConfigMap over another one of it.

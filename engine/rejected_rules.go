@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"reconcel/engine/inventory"
+	"reconcel/engine/outcome"
 )
 
 // RecordRejected records in the inventory what is wrong with the rules files while other rules are active, or
@@ -17,13 +18,14 @@ func (e *Engine) RecordRejected(r *inventory.Rejected) {
 	}
 }
 
-// followRejected records the last rejection until ctx ends. At first, the inventory may have that of an earlier process.
+// followRejected records the last rejection until ctx ends. At first, the inventory may have that
+// of an earlier process.
 func (e *Engine) followRejected(ctx context.Context) {
 	const retryEvery = 5 * time.Second
 	for ctx.Err() == nil {
-		if err := e.inventory.SetRejected(ctx, e.rejected.Load()); err != nil && ctx.Err() == nil {
-			e.log.Warn("background task failed, will retry", "task", "rejected rules", "error", err)
-			sleep(ctx, retryEvery)
+		if err := e.Inventory.SetRejected(ctx, e.rejected.Load()); err != nil && ctx.Err() == nil {
+			e.Log.Warn("background task failed, will retry", "task", "rejected rules", "error", err)
+			outcome.Sleep(ctx, retryEvery)
 			continue
 		}
 		select {

@@ -9,15 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"reconcel/engine/access"
+	"reconcel/engine/plan"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
-
-// A reload is a request to activate another program.
-type reload struct {
-	program *rules.Program
-	done    chan error
-}
 
 // Reload replaces the active rules while Run continues. It first lists the kinds
 // that only the new rules need. Then it reconciles the primaries of changed rules and
@@ -32,16 +28,16 @@ type reload struct {
 // After an error the old rules stay active. If ctx ends during the reload, the new
 // rules may still become active later.
 func (e *Engine) Reload(ctx context.Context, program *rules.Program) error {
-	r := reload{program, make(chan error, 1)}
+	r := access.Reload{Program: program, Done: make(chan error, 1)}
 	select {
-	case e.reloads <- r:
+	case e.Reloads <- r:
 	case <-e.ended:
 		return errEnded
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	select {
-	case err := <-r.done:
+	case err := <-r.Done:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
@@ -53,8 +49,8 @@ var errEnded = errors.New("the engine has stopped, no rules are active")
 func (e *Engine) reloadWhenAsked(ctx context.Context) {
 	for {
 		select {
-		case r := <-e.reloads:
-			r.done <- e.reload(ctx, r.program)
+		case r := <-e.Reloads:
+			r.Done <- e.reload(ctx, r.Program)
 		case <-ctx.Done():
 			return
 		}
@@ -69,35 +65,35 @@ func (e *Engine) reload(ctx context.Context, program *rules.Program) error {
 	if err := e.replace(ctx, program); err != nil {
 		return err
 	}
-	pl := e.plan.Load()
+	pl := e.Plan.Load()
 	if e.leading {
 		e.startCleanup(ctx, pl)
 	}
-	e.log.Debug("active rules replaced", "rules", pl.rules(), "watches", len(pl.watches))
+	e.Log.Debug("active rules replaced", "rules", pl.Rules(), "watches", len(pl.Watches))
 	return nil
 }
 
 // replace replaces the active plan by a plan for the program.
 func (e *Engine) replace(ctx context.Context, program *rules.Program) error {
-	orphaned, err := e.inventory.Compare(ctx, program)
+	orphaned, err := e.Inventory.Compare(ctx, program)
 	if err != nil {
 		return err
 	}
-	old := e.plan.Load()
-	next := newPlan(e.options.Namespace, settledIn(program), orphaned, old.watches)
-	if err := e.startFresh(ctx, next, old.watches); err != nil {
+	old := e.Plan.Load()
+	next := plan.NewPlan(e.Options.Namespace, plan.AllActive(program), orphaned, old.Watches)
+	if err := e.startFresh(ctx, next, old.Watches); err != nil {
 		return err
 	}
 	if e.leading {
-		admitted, err := e.admit(ctx, next, old, e.startFresh)
-		next.stopOthers(admitted, old)
+		admitted, err := e.Admission.Admit(ctx, next, old, e.startFresh)
+		next.StopOthers(admitted, old)
 		if err != nil {
 			return err
 		}
 		next = admitted
 	}
-	old.stop()
-	e.follow(old, next)
+	old.Stop()
+	e.Router.Follow(old, next)
 	if !e.retire(ctx, old) {
 		return ctx.Err()
 	}
@@ -106,14 +102,14 @@ func (e *Engine) replace(ctx context.Context, program *rules.Program) error {
 
 // awaitFresh waits for the first list of new watches.
 func (e *Engine) awaitFresh(ctx context.Context, fresh []*watch.Watch) error {
-	began := e.clock.Now()
-	listed := func(context.Context) (bool, error) { return !pending(fresh, e.clock.Since(began)), nil }
+	began := e.Clock.Now()
+	listed := func(context.Context) (bool, error) { return !pending(fresh, e.Clock.Since(began)), nil }
 	err := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, reloadPatience, true, listed)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if missing := unsettled(fresh); err != nil || len(missing) > 0 {
-		e.log.Log(ctx, missingLevel(fresh), "rules reloaded, some kinds are unavailable", "missing", missing)
+		e.Log.Log(ctx, missingLevel(fresh), "rules reloaded, some kinds are unavailable", "missing", missing)
 	}
 	return nil
 }
@@ -121,23 +117,24 @@ func (e *Engine) awaitFresh(ctx context.Context, fresh []*watch.Watch) error {
 // retire stops the watches that only a replaced plan needs, as soon as its last
 // reconciliation has ended. It returns false if ctx ends first; then the whole
 // engine stops.
-func (e *Engine) retire(ctx context.Context, old *plan) bool {
+func (e *Engine) retire(ctx context.Context, old *plan.Plan) bool {
 	err := wait.PollUntilContextCancel(ctx, 5*time.Millisecond, true, func(context.Context) (bool, error) {
-		return old.passes.Load() == 0, nil
+		return old.Passes.Load() == 0, nil
 	})
 	if err != nil {
 		return false
 	}
-	next := e.plan.Load()
-	for _, w := range old.watches {
-		if !slices.Contains(next.watches, w) {
+	next := e.Plan.Load()
+	for _, w := range old.Watches {
+		if !slices.Contains(next.Watches, w) {
 			w.Stop()
 		}
 	}
-	e.forgetOthers(next)
+	e.ForgetOthers(next)
 	return true
 }
 
-func (e *Engine) forgetOthers(pl *plan) {
-	e.memories.forgetKinds(func(gk schema.GroupKind) bool { return pl.primaries[gk] == nil })
+// ForgetOthers forgets the primaries of kinds that a plan does not have.
+func (e *Engine) ForgetOthers(pl *plan.Plan) {
+	e.Memories.ForgetKinds(func(gk schema.GroupKind) bool { return pl.Primaries[gk] == nil })
 }

@@ -71,7 +71,7 @@ func TestReloadAddsAKind(t *testing.T) {
 	}
 }
 
-// TestManyReloads changes rules and resources at the same time. internal/campaign tests
+// TestManyReloads changes rules and resources at the same time. test/campaign tests
 // rules files in a process for ten minutes.
 func TestManyReloads(t *testing.T) {
 	const primaries, reloads = 30, 30

@@ -8,7 +8,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine/access"
 	"reconcel/engine/discover"
+	"reconcel/engine/ident"
+	"reconcel/engine/plan"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -31,32 +34,32 @@ func (k endless) Find(ctx context.Context, _ schema.GroupVersionKind) (discover.
 // still needs their watches.
 func TestStoppedReloadReleasesNothing(t *testing.T) {
 	gk := schema.GroupKind{Group: "g", Kind: "Widget"}
-	e := &Engine{memories: memories{of: map[Request]*memory{}}}
+	e := connectParts(&access.Shared{Memories: access.Memories{Of: map[ident.Request]*access.Memory{}}})
 	w, kinds := watch.New(watch.Key{}, rules.VisibleToRules()), endless{began: make(chan struct{}), stopped: new(atomic.Bool)}
 	watcher := &watch.Watcher{Kinds: kinds, Waiter: &discover.Waiter{}, Log: slog.New(slog.DiscardHandler)}
 	watcher.Start(t.Context(), w)
 	<-kinds.began
-	old := &plan{watches: []*watch.Watch{w}}
-	e.plan.Store(old)
-	e.memories.get(Request{Kind: gk, Name: "one"})
-	pass := e.enter()
-	e.plan.Store(&plan{})
+	old := &plan.Plan{Watches: []*watch.Watch{w}}
+	e.Plan.Store(old)
+	e.Memories.Get(ident.Request{Kind: gk, Name: "one"})
+	pass := e.Reconciler.Enter()
+	e.Plan.Store(&plan.Plan{})
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if e.retire(ctx, old) {
 		t.Error("the old plan was retired while a pass was under way")
 	}
-	if kinds.stopped.Load() || len(e.memories.of) != 1 {
-		t.Errorf("stopped is %v, and %d memories are left", kinds.stopped.Load(), len(e.memories.of))
+	if kinds.stopped.Load() || len(e.Memories.Of) != 1 {
+		t.Errorf("stopped is %v, and %d memories are left", kinds.stopped.Load(), len(e.Memories.Of))
 	}
-	pass.leave()
+	pass.Leave()
 	if !e.retire(t.Context(), old) {
 		t.Error("the old plan was not retired after the pass")
 	}
 	watcher.Wait()
-	if !kinds.stopped.Load() || len(e.memories.of) != 0 {
-		t.Errorf("after the pass stopped is %v, and %d memories are left", kinds.stopped.Load(), len(e.memories.of))
+	if !kinds.stopped.Load() || len(e.Memories.Of) != 0 {
+		t.Errorf("after the pass stopped is %v, and %d memories are left", kinds.stopped.Load(), len(e.Memories.Of))
 	}
 }
 
@@ -66,11 +69,11 @@ func TestOwnWriteInAnotherVersion(t *testing.T) {
 	at := func(apiVersion, resourceVersion string) *watch.Object {
 		return decodeObject(t, []byte(`{"apiVersion":"`+apiVersion+`","kind":"Widget","metadata":{"name":"one","uid":"u","resourceVersion":"`+resourceVersion+`"}}`))
 	}
-	m := &memory{self: at("g/v1", "7")}
-	if got := m.newest(at("g/v1", "5")); got.GetResourceVersion() != "7" {
+	m := &access.Memory{Self: at("g/v1", "7")}
+	if got := m.Newest(at("g/v1", "5")); got.GetResourceVersion() != "7" {
 		t.Errorf("of the same version %s is the newest", got.GetResourceVersion())
 	}
-	if got := m.newest(at("g/v2", "5")); got.GetAPIVersion() != "g/v2" {
+	if got := m.Newest(at("g/v2", "5")); got.GetAPIVersion() != "g/v2" {
 		t.Errorf("rules for g/v2 get %s", got.GetAPIVersion())
 	}
 }
@@ -82,8 +85,8 @@ func TestReleasedPrimaryStaysReleased(t *testing.T) {
 		return decodeObject(t, []byte(`{"apiVersion":"g/v1","kind":"Widget","metadata":{"name":"one","uid":"u","resourceVersion":"7",
 			"deletionTimestamp":"2026-01-02T03:04:05Z","finalizers":[`+finalizers+`]}}`))
 	}
-	m := &memory{self: at("")}
-	if got := m.newest(at(`"reconcel.dev/a"`)).GetFinalizers(); len(got) > 0 {
+	m := &access.Memory{Self: at("")}
+	if got := m.Newest(at(`"reconcel.dev/a"`)).GetFinalizers(); len(got) > 0 {
 		t.Errorf("the released primary has %v again", got)
 	}
 }
@@ -94,7 +97,7 @@ func TestAnotherRuleWithoutStatusWritesNone(t *testing.T) {
 	e, req := converged(t)
 	for _, more := range []string{"", "\n- {name: late, for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}}\n", ""} {
 		swap(t, e, func(s string) string { return s + more })
-		if _, err := e.reconcile(t.Context(), req); err != nil {
+		if _, err := e.Reconciler.Reconcile(t.Context(), req); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -104,8 +107,8 @@ func TestAnotherRuleWithoutStatusWritesNone(t *testing.T) {
 // which had other content.
 func TestStaleStatusIsNoMatch(t *testing.T) {
 	e, req := converged(t)
-	e.memories.get(req).status = writtenStatus{known: true, version: "11"}
-	if _, err := e.serve(t.Context(), req); err == nil {
+	e.Memories.Get(req).Status = access.WrittenStatus{Known: true, Version: "11"}
+	if _, err := e.Workers.Serve(t.Context(), req); err == nil {
 		t.Error("nothing was sent")
 	}
 }

@@ -14,9 +14,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"reconcel/internal/e2e"
 	"reconcel/rules"
 	"reconcel/rules/source"
+	"reconcel/test/e2e"
 )
 
 func forbidden(path string) func(http.RoundTripper) http.RoundTripper {

@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/internal/e2e"
 	"reconcel/rules"
+	"reconcel/test/e2e"
 )
 
 // allRemoved makes children of every sort: collections, objects in other scopes, an

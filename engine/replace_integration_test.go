@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/internal/e2e"
+	"reconcel/test/e2e"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/internal/e2e"
+	"reconcel/test/e2e"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"

@@ -11,12 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	testclock "k8s.io/utils/clock/testing"
 
+	"reconcel/engine/access"
+	"reconcel/engine/decide"
+	"reconcel/engine/outcome"
 	"reconcel/rules"
 )
 
 func TestFinishedPodsDelayNewOnes(t *testing.T) {
 	now := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
-	p := &pass{engine: &Engine{clock: testclock.NewFakeClock(now)}}
+	p := passFor(access.Subject{Shared: &access.Shared{Clock: testclock.NewFakeClock(now)}})
 	ended := func(ago time.Duration) rules.Live {
 		at := now.Add(-ago).Format(time.RFC3339)
 		return rules.Live{Object: decode(t, []byte(`{"kind":"Pod","status":{"containerStatuses":[{"state":{"terminated":{"finishedAt":"`+at+`"}}}]}}`)).Object}
@@ -40,7 +43,7 @@ func TestFinishedPodsDelayNewOnes(t *testing.T) {
 			for _, ago := range c.ago {
 				child.Finished = append(child.Finished, ended(ago))
 			}
-			if rest, why := p.backOff(child); rest != c.want || why != c.why {
+			if rest, why := p.Children.BackOff(child); rest != c.want || why != c.why {
 				t.Errorf("%s, %q", rest, why)
 			}
 		})
@@ -55,7 +58,7 @@ func TestWhenAPodHasFinished(t *testing.T) {
 		{"its creation", `{"metadata":{"creationTimestamp":"2030-01-01T01:00:00Z"},"status":{"phase":"Failed"}}`, "01:00"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := finishedAt(decode(t, []byte(c.pod)).Object).Format("15:04"); got != c.want {
+			if got := decide.FinishedAt(decode(t, []byte(c.pod)).Object).Format("15:04"); got != c.want {
 				t.Errorf("it is %s", got)
 			}
 		})
@@ -66,26 +69,26 @@ func TestWhatAFailureStops(t *testing.T) {
 	gr := schema.GroupResource{Resource: "configmaps"}
 	here, there := &rules.Desired{Child: &rules.Child{}}, &rules.Desired{Child: &rules.Child{}}
 	here.Identity.Namespace, there.Identity.Namespace = "here", "there"
-	refusedWith := func(err error) error { return fmt.Errorf("create: %w", classifyAnswer(err)) }
+	refusedWith := func(err error) error { return fmt.Errorf("create: %w", outcome.ClassifyAnswer(err)) }
 	for _, c := range []struct {
 		name        string
-		became      step
+		became      decide.Step
 		err         error
 		here, there bool // whether the engine stops creating here, and elsewhere
 	}{
-		{"success", step{action: Created}, nil, false, false},
-		{"a held name", step{}, &conflictError{}, false, false},
-		{"one that is refused", step{}, refusedWith(apierrors.NewInvalid(schema.GroupKind{}, "a", nil)), false, false},
-		{"a quota or permission", step{}, refusedWith(apierrors.NewForbidden(gr, "a", errors.New("exceeded"))), true, false},
-		{"a namespace that ends", skipFor(forNamespace), nil, true, false},
-		{"an API server that is busy", step{}, apierrors.NewTooManyRequests("busy", 1), true, true},
-		{"a cut connection", step{}, fmt.Errorf("EOF: %w", http.ErrServerClosed), true, true},
+		{"success", decide.Step{Action: outcome.Created}, nil, false, false},
+		{"a held name", decide.Step{}, &outcome.ConflictError{}, false, false},
+		{"one that is refused", decide.Step{}, refusedWith(apierrors.NewInvalid(schema.GroupKind{}, "a", nil)), false, false},
+		{"a quota or permission", decide.Step{}, refusedWith(apierrors.NewForbidden(gr, "a", errors.New("exceeded"))), true, false},
+		{"a namespace that ends", decide.SkipFor(decide.ForNamespace), nil, true, false},
+		{"an API server that is busy", decide.Step{}, apierrors.NewTooManyRequests("busy", 1), true, true},
+		{"a cut connection", decide.Step{}, fmt.Errorf("EOF: %w", http.ErrServerClosed), true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var b brake
-			b.note(here, c.became, c.err)
-			if b.stops(here) != c.here || b.stops(there) != c.there {
-				t.Errorf("it stops %v here and %v elsewhere", b.stops(here), b.stops(there))
+			var b decide.Brake
+			b.Note(here, c.became, c.err)
+			if b.Stops(here) != c.here || b.Stops(there) != c.there {
+				t.Errorf("it stops %v here and %v elsewhere", b.Stops(here), b.Stops(there))
 			}
 		})
 	}

@@ -7,15 +7,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"reconcel/engine/access"
 	"reconcel/engine/discover"
 	"reconcel/engine/managedfields"
+	"reconcel/engine/outcome"
+	"reconcel/engine/plan"
+	"reconcel/engine/report"
 	"reconcel/rules"
 )
 
 // annotated is a primary with the annotation that reports a status.
-func annotated(t *testing.T, draft *statusDraft) *unstructured.Unstructured {
+func annotated(t *testing.T, draft *report.StatusDraft) *unstructured.Unstructured {
 	t.Helper()
-	patch, err := annotationPatch(draft.ready())
+	patch, err := report.AnnotationPatch(draft.Ready())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,22 +36,22 @@ func annotated(t *testing.T, draft *statusDraft) *unstructured.Unstructured {
 
 // TestReportedStates reads each state from the conditions and the annotation that the engine writes for it.
 func TestReportedStates(t *testing.T) {
-	reasons := map[state][]string{
-		ready: {reasonReconciled}, progressing: {reasonProgressing}, retrying: {reasonRetrying}, paused: {reasonPaused},
-		waiting: {reasonWaiting, reasonFinalizing, reasonDeleting, reasonNamespaceEnding},
-		stalled: {reasonForbidden, reasonContested},
+	reasons := map[outcome.State][]string{
+		outcome.Ready: {outcome.ReasonReconciled}, outcome.Progressing: {outcome.ReasonProgressing}, outcome.Retrying: {outcome.ReasonRetrying}, outcome.Paused: {outcome.ReasonPaused},
+		outcome.Waiting: {outcome.ReasonWaiting, outcome.ReasonFinalizing, outcome.ReasonDeleting, outcome.ReasonNamespaceEnding},
+		outcome.Stalled: {outcome.ReasonForbidden, outcome.ReasonContested},
 	}
-	for s := range states {
+	for s := range outcome.States {
 		for _, reason := range reasons[s] {
-			draft := &statusDraft{pass: &pass{primary: &primaryKind{plan: &plan{}}, rendering: &rules.Rendering{}}, list: discover.KeyedConditions, total: outcome{state: s, reason: reason}}
+			draft := passFor(access.Subject{Primary: &plan.PrimaryKind{Plan: &plan.Plan{}}, Rendering: &rules.Rendering{}}).Reporter.Draft(discover.KeyedConditions, outcome.Outcome{State: s, Reason: reason})
 			var conditions []metav1.Condition
-			for _, c := range draft.conditions() {
+			for _, c := range draft.Conditions() {
 				conditions = append(conditions, metav1.Condition{Type: c.Type, Status: metav1.ConditionStatus(c.Status), Reason: c.Reason})
 			}
-			if got, report, ok := ReportedAnnotation(annotated(t, draft)); !ok || got != s.String() || report.Reason != reason {
+			if got, report, ok := report.ReportedAnnotation(annotated(t, draft)); !ok || got != s.String() || report.Reason != reason {
 				t.Errorf("%s for the reason %s is reported in the annotation as %s for the reason %s", s, reason, got, report.Reason)
 			}
-			if got, by := ReportedState(conditions); got != s.String() || by.Reason != reason {
+			if got, by := report.ReportedState(conditions); got != s.String() || by.Reason != reason {
 				t.Errorf("%s for the reason %s is reported as %s for the reason %s", s, reason, got, by.Reason)
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/engine"
-	"reconcel/internal/devcluster"
+	"reconcel/engine/access"
+	"reconcel/test/devcluster"
 )
 
 // applies returns how often the engine has applied objects of a resource since an
@@ -93,7 +93,7 @@ func TestPrimariesThatAreChildren(t *testing.T) {
 func TestEverythingIsReappliedPeriodically(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
-	w.runWith(engine.Options{ReapplyEvery: 2 * time.Second}, widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
+	w.runWith(access.Options{ReapplyEvery: 2 * time.Second}, widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
 	w.Create(widget("one", "value: x"))
 	w.Is(widgets, "one", "Ready", "True")
 	before := w.Get(configs, "one-a").GetResourceVersion()

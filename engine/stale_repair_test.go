@@ -14,6 +14,10 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"reconcel/engine/access"
+	"reconcel/engine/decide"
+	"reconcel/engine/outcome"
+	"reconcel/engine/reconcile"
 	"reconcel/engine/watch"
 )
 
@@ -21,11 +25,11 @@ import (
 // the API server answers 409 to each apply. No writer undoes a repair, so none waits.
 func TestStaleRepairsDoNotCount(t *testing.T) {
 	e, req := converged(t)
-	e.events, e.activity = recorder{untold{}}, newActivity(slog.New(slog.DiscardHandler))
-	if _, err := e.reconcile(t.Context(), req); err != nil {
+	e.Events, e.Activity = access.Recorder{EventRecorder: reconcile.Untold{}}, access.NewActivity(slog.New(slog.DiscardHandler))
+	if _, err := e.Reconciler.Reconcile(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
-	children := e.plan.Load().primaries[req.Kind].children[deployment]
+	children := e.Plan.Load().Primaries[req.Kind].Children[deployment]
 	cache, err := children.Cache()
 	if err != nil {
 		t.Fatal(err)
@@ -42,12 +46,12 @@ func TestStaleRepairsDoNotCount(t *testing.T) {
 		attempts++
 		return true, nil, conflict
 	})
-	e.client, e.sender = client, Dependencies{Client: client}.sender()
+	e.Client, e.Sender = client, Dependencies{Client: client}.sender()
 	observe(t, show(t, children, cache.Kind(), before), before, changed)
-	for i := range 2 * freeRepairs {
+	for i := range 2 * decide.FreeRepairs {
 		attempts = 0
-		result, err := e.reconcile(t.Context(), req)
-		if err != nil || attempts != 2 || result.RequeueAfter < staleRetry || result.RequeueAfter > longestStaleRetry {
+		result, err := e.Reconciler.Reconcile(t.Context(), req)
+		if err != nil || attempts != 2 || result.RequeueAfter < outcome.StaleRetry || result.RequeueAfter > outcome.LongestStaleRetry {
 			t.Fatalf("attempt %d: %d requests, result %v, error %v", i, attempts, result, err)
 		}
 	}
@@ -57,10 +61,10 @@ func TestStaleRepairsDoNotCount(t *testing.T) {
 // was up to date meanwhile is asked soon.
 func TestRetryStale(t *testing.T) {
 	now := clocktesting.NewFakePassiveClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
-	p := &pass{engine: &Engine{clock: now}, memory: &memory{}}
+	p := passFor(access.Subject{Shared: &access.Shared{Clock: now}, Memory: &access.Memory{}})
 	for i, want := range []time.Duration{0, 0, 1, 2, 4, 8, 16, 25, 25} {
-		want = max(want*staleRetry, staleRetry)
-		got := p.retryStale()
+		want = max(want*outcome.StaleRetry, outcome.StaleRetry)
+		got := p.Answers.RetryStale()
 		if got != want {
 			t.Fatalf("retry %d is after %s, not %s", i, got, want)
 		}
@@ -70,11 +74,11 @@ func TestRetryStale(t *testing.T) {
 		}
 	}
 	e, req := converged(t)
-	e.memories.get(req).staleSince = e.clock.Now().Add(-time.Minute)
-	if _, err := e.reconcile(t.Context(), req); err != nil {
+	e.Memories.Get(req).StaleSince = e.Clock.Now().Add(-time.Minute)
+	if _, err := e.Reconciler.Reconcile(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
-	if since := e.memories.get(req).staleSince; !since.IsZero() {
+	if since := e.Memories.Get(req).StaleSince; !since.IsZero() {
 		t.Errorf("the cache is up to date, but counts as behind since %s", since)
 	}
 }
@@ -89,32 +93,32 @@ func TestUncount(t *testing.T) {
 		err   error
 		taken bool
 	}{
-		{"a stale cache", fmt.Errorf("rule: %w", errStale), true},
+		{"a stale cache", fmt.Errorf("rule: %w", decide.ErrStale), true},
 		{"a conflict", fmt.Errorf("write status: %w", conflict), true},
 		{"an accepted write", nil, false},
 		{"another error", errors.New("no"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var d damper
-			for range freeRepairs {
-				d.repair(now)
+			var d decide.Damper
+			for range decide.FreeRepairs {
+				d.Repair(now)
 			}
 			before := d
-			waited := d.repair(now)
+			waited := d.Repair(now)
 			if waited == 0 {
 				t.Fatal("the eleventh repair does not wait")
 			}
 			at := now.Add(waited)
 			counted := d
-			counted.repair(at)
-			counted.change(at)
+			counted.Repair(at)
+			counted.Change(at)
 			after := counted
-			after.uncount(d, c.err)
+			after.Uncount(d, c.err)
 			if (after == d) != c.taken || (after == counted) == c.taken {
-				t.Errorf("the count is %+v", *after.loop)
+				t.Errorf("the count is %+v", *after.Loop)
 			}
-			if before.loop.seen != (time.Time{}) || before.loop.repairs != freeRepairs {
-				t.Errorf("an earlier copy has changed: %+v", *before.loop)
+			if before.Loop.Seen != (time.Time{}) || before.Loop.Repairs != decide.FreeRepairs {
+				t.Errorf("an earlier copy has changed: %+v", *before.Loop)
 			}
 		})
 	}

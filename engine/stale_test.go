@@ -3,6 +3,7 @@ package engine
 import (
 	"testing"
 
+	"reconcel/engine/decide"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -12,7 +13,7 @@ func TestTeardownStages(t *testing.T) {
 	child := func(id, annotations string) *watch.Object {
 		return decodeObject(t, []byte(`{"metadata":{"name":"x","labels":{"reconcel.dev/child":"`+id+`"},"annotations":{`+annotations+`}}}`))
 	}
-	former, app, db, backup := stageOf(rule, "former"), stageOf(rule, "app"), stageOf(rule, "db"), stageOf(rule, "backup")
+	former, app, db, backup := decide.StageOf(rule, "former"), decide.StageOf(rule, "app"), decide.StageOf(rule, "db"), decide.StageOf(rule, "backup")
 	if former >= app || app >= db || db >= backup {
 		t.Errorf("former %d, app %d, db %d, backup %d", former, app, db, backup)
 	}
@@ -22,7 +23,7 @@ func TestTeardownStages(t *testing.T) {
 	}{
 		{child("db", ""), false}, {child("kept", ""), true}, {child("former", ""), false}, {child("former", `"reconcel.dev/orphan":"true"`), true},
 	} {
-		if got := outlivesPrimary(rule, c.child); got != c.want {
+		if got := decide.OutlivesPrimary(rule, c.child); got != c.want {
 			t.Errorf("%v stays: %t", c.child.Content(), got)
 		}
 	}

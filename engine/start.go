@@ -14,6 +14,8 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
+	"reconcel/engine/outcome"
+	"reconcel/engine/plan"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 	"reconcel/rules/source"
@@ -24,7 +26,7 @@ import (
 func (e *Engine) readInventory(ctx context.Context, program *rules.Program) (orphaned inventory.Orphaned, read bool) {
 	read = e.insist(ctx, func(ctx context.Context) error {
 		var err error
-		orphaned, err = e.inventory.Compare(ctx, program)
+		orphaned, err = e.Inventory.Compare(ctx, program)
 		return err
 	})
 	return orphaned, read
@@ -32,24 +34,24 @@ func (e *Engine) readInventory(ctx context.Context, program *rules.Program) (orp
 
 // runInstead returns the plan for the program that was approved: the given one, or another one that takes
 // over its watches. It returns nil if ctx has ended.
-func (e *Engine) runInstead(ctx context.Context, pl *plan, approved *rules.Program) *plan {
+func (e *Engine) runInstead(ctx context.Context, pl *plan.Plan, approved *rules.Program) *plan.Plan {
 	if ctx.Err() != nil {
 		return nil
 	}
-	if approved == pl.loaded {
+	if approved == pl.Loaded {
 		return pl
 	}
 	orphaned, read := e.readInventory(ctx, approved)
 	if !read {
 		return nil
 	}
-	next := e.route(newPlan(e.options.Namespace, settledIn(approved), orphaned, pl.watches))
-	for _, w := range next.watches {
-		if !slices.Contains(pl.watches, w) {
+	next := e.Router.Route(plan.NewPlan(e.Options.Namespace, plan.AllActive(approved), orphaned, pl.Watches))
+	for _, w := range next.Watches {
+		if !slices.Contains(pl.Watches, w) {
 			e.watcher.Start(ctx, w)
 		}
 	}
-	pl.stopOthers(next)
+	pl.StopOthers(next)
 	return next
 }
 
@@ -57,7 +59,7 @@ func (e *Engine) runInstead(ctx context.Context, pl *plan, approved *rules.Progr
 // if there are none. It retries until the API server answers or ctx ends.
 func (e *Engine) LastFiles(ctx context.Context) (files []source.File, err error) {
 	read := e.insist(ctx, func(ctx context.Context) error {
-		files, err = e.inventory.LastFiles(ctx)
+		files, err = e.Inventory.LastFiles(ctx)
 		if errors.Is(err, inventory.ErrDamaged) || apierrors.IsForbidden(err) {
 			return nil
 		}
@@ -72,11 +74,11 @@ func (e *Engine) LastFiles(ctx context.Context) (files []source.File, err error)
 // insist retries a step that must succeed before the engine starts its work. It
 // returns false if ctx ends first.
 func (e *Engine) insist(ctx context.Context, try func(context.Context) error) bool {
-	return retryBackoff().DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
+	return outcome.RetryBackoff().DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
 		err := try(ctx)
 		if err != nil && ctx.Err() == nil {
 			e.say(err.Error())
-			e.log.Warn("start failed, will retry", "error", err)
+			e.Log.Warn("start failed, will retry", "error", err)
 		}
 		return err == nil, nil
 	}) == nil
@@ -87,15 +89,15 @@ func (e *Engine) insist(ctx context.Context, try func(context.Context) error) bo
 // engine starts without a kind whose list takes more than 30 seconds.
 func (e *Engine) awaitCaches(ctx context.Context, watches []*watch.Watch) bool {
 	const patience = 30 * time.Second
-	began := e.clock.Now()
+	began := e.Clock.Now()
 	err := wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		missing := unsettled(watches)
 		if len(missing) == 0 {
 			return true, nil
 		}
 		e.say("waiting for " + strings.Join(missing, "; "))
-		if waited := e.clock.Since(began); !pending(watches, waited) || waited > patience {
-			e.log.Log(ctx, missingLevel(watches), "starting, some kinds are unavailable", "missing", missing)
+		if waited := e.Clock.Since(began); !pending(watches, waited) || waited > patience {
+			e.Log.Log(ctx, missingLevel(watches), "starting, some kinds are unavailable", "missing", missing)
 			return true, nil
 		}
 		return false, nil
@@ -111,7 +113,9 @@ func pending(watches []*watch.Watch, waited time.Duration) bool {
 // still being listed needs no action.
 func missingLevel(watches []*watch.Watch) slog.Level {
 	for _, w := range watches {
-		if slices.ContainsFunc(w.Problems(), func(err error) bool { return !discover.IsUnwatchable(err) && !errors.Is(err, watch.ErrNotListed) }) {
+		if slices.ContainsFunc(w.Problems(), func(err error) bool {
+			return !discover.IsUnwatchable(err) && !errors.Is(err, watch.ErrNotListed)
+		}) {
 			return slog.LevelWarn
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"reconcel/internal/e2e"
+	"reconcel/test/e2e"
 )
 
 // TestEmptyStatusLeavesNoEntry has a rule write a field of a built-in kind's status and

@@ -8,10 +8,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"reconcel/engine"
+	"reconcel/engine/access"
 	"reconcel/engine/leader"
-	"reconcel/internal/e2e"
-	"reconcel/internal/stories"
+	"reconcel/test/e2e"
+	"reconcel/test/stories"
 )
 
 // stage returns a stage on a control plane, and a function that returns the logs of its
@@ -80,7 +80,7 @@ func TestStoriesAcrossLeaders(t *testing.T) {
 			leaders := 0
 			s, _ := stageWith(t, story.Rules, func(w *world, before *instance, rules string) *instance {
 				leaders++
-				o := engine.Options{Leadership: &leader.Options{Identity: fmt.Sprintf("leader-%d", leaders), Lost: func(error) {}}}
+				o := access.Options{Leadership: &leader.Options{Identity: fmt.Sprintf("leader-%d", leaders), Lost: func(error) {}}}
 				next := w.startWith(o, rules)
 				w.Eventually("it to be ready", next.Ready)
 				if before != nil {

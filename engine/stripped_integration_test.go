@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
-	"reconcel/engine"
-	"reconcel/internal/faultproxy"
+	"reconcel/engine/access"
 	"reconcel/rules"
+	"reconcel/test/faultproxy"
 )
 
 // Edits that remove marks of reconcel from a child.
@@ -136,7 +136,7 @@ func TestOrphanedCopiesStayBehindALaggingWatch(t *testing.T) {
 	w := newWorld(t)
 	w.CRD(widgetCRD)
 	proxy := faultproxy.Start(t, w.Cluster.Config())
-	w.runWith(engine.Options{Config: &rest.Config{Host: proxy.URL()}}, widgetRules("", copiesChild))
+	w.runWith(access.Options{Config: &rest.Config{Host: proxy.URL()}}, widgetRules("", copiesChild))
 	lift := func() {}
 	w.orphanCopies(func() {
 		lift = proxy.DelayWatch(func(r faultproxy.Request) bool { return r.Resource == "widgets" }, time.Hour)

@@ -2,7 +2,7 @@
 
 package engine_test
 
-import "reconcel/internal/e2e"
+import "reconcel/test/e2e"
 
 const widgetCRD = e2e.WidgetCRD
 

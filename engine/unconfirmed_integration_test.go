@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/engine"
+	"reconcel/engine/access"
 )
 
 // logs waits until the log of an engine contains a text.
@@ -30,14 +30,14 @@ func TestRuleOfOtherFilesIsNotRemoved(t *testing.T) {
 	source, other := w.acrossScopes("  onRuleRemoval: delete\n")
 	rest := strings.Replace(widgetRules("", configMapChild("b", "${self.metadata.name}-b")), "name: widget", "name: second", 1)
 	rule := w.Fill("widget-NAMESPACE")
-	first := engine.Options{Source: "laptop:/first.yaml"}
+	first := access.Options{Source: "laptop:/first.yaml"}
 	in := w.runWith(first, source)
 	w.Create(widget("one", "value: x"))
 	w.Is(widgets, "one", "Ready", "True")
 	w.in(other).Has(configs, "one-far", nil)
 	in.stop()
 
-	second := engine.Options{Source: "laptop:/second.yaml"}
+	second := access.Options{Source: "laptop:/second.yaml"}
 	in = w.runWith(second, rest)
 	w.Has(configs, "one-b", nil)
 	w.logs(in, "--confirm-removal="+rule)
@@ -71,7 +71,7 @@ func TestRemovalIsAnnounced(t *testing.T) {
 	w.CRD(widgetCRD)
 	source := widgetRules("", configMapChild("a", "${self.metadata.name}-a"), configMapChild("b", "${self.metadata.name}-b")) + "  onRuleRemoval: delete\n"
 	rest := strings.Replace(widgetRules("", configMapChild("c", "${self.metadata.name}-c")), "name: widget", "name: second", 1)
-	in := w.runWith(engine.Options{RemovalGrace: grace}, source)
+	in := w.runWith(access.Options{RemovalGrace: grace}, source)
 	w.Create(widget("one", "value: x"))
 	w.Create(widget("two", "value: x"))
 	w.Is(widgets, "one", "Ready", "True")

@@ -13,10 +13,15 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
+	"reconcel/engine/access"
 	"reconcel/engine/answer"
+	"reconcel/engine/cleanup"
+	"reconcel/engine/ident"
 	"reconcel/engine/inventory"
 	"reconcel/engine/leader"
+	"reconcel/engine/plan"
 	"reconcel/engine/watch"
+	"reconcel/engine/write"
 	"reconcel/rules"
 )
 
@@ -36,25 +41,26 @@ type Uninstallation struct {
 // The inventory says where to look. Uninstall returns an error while a process of
 // the installation is running. After a failure it continues with the other
 // objects, but keeps the Lease and the inventory so that it can be repeated.
-func Uninstall(ctx context.Context, options Options, what Uninstallation) error {
-	options = options.withDefaults()
+func Uninstall(ctx context.Context, options access.Options, what Uninstallation) error {
+	options = options.WithDefaults()
 	c, err := connect(options.Config, options.Log)
 	if err != nil {
 		return fmt.Errorf("client configuration: %w", err)
 	}
 	deps, _ := inCluster(c, options)
-	u := &uninstaller{Uninstallation: what, engine: newEngine(deps, options, nil)}
-	u.engine.judgeMissing = judgeByCRD(u.engine.client)
+	u := &uninstaller{Uninstallation: what, engine: NewEngine(deps, options, nil)}
+	u.engine.JudgeMissing = plan.JudgeByCRD(u.engine.Client)
 	if err := u.standsStill(ctx); err != nil {
 		return err
 	}
-	entries, found, err := u.engine.inventory.Entries(ctx)
+	entries, found, err := u.engine.Inventory.Entries(ctx)
 	if err != nil {
 		return err
 	}
 	own := inventory.Name(options.Name)
 	if !found {
-		return fmt.Errorf("there is no inventory ConfigMap/%s/%s: check --namespace and --name; the installation may already be gone", options.Namespace, own)
+		return fmt.Errorf("there is no inventory ConfigMap/%s/%s: check --namespace and --name; the installation may "+
+			"already be gone", options.Namespace, own)
 	}
 	for _, key := range inventory.SortedKeys(entries) {
 		u.note(u.uninstallRule(ctx, inventory.RemovedRule{Name: key.Rule, Entry: entries[key]}))
@@ -62,8 +68,9 @@ func Uninstall(ctx context.Context, options Options, what Uninstallation) error 
 	if len(u.problems) > 0 {
 		return errors.Join(u.problems...)
 	}
-	configMaps := u.engine.client.Resource(inventory.Resource).Namespace(options.Namespace)
-	if err := u.deleteOwn(ctx, "Lease", u.engine.client.Resource(leader.Resource).Namespace(options.Namespace), options.Name); err != nil {
+	configMaps := u.engine.Client.Resource(inventory.Resource).Namespace(options.Namespace)
+	if err := u.deleteOwn(ctx, "Lease", u.engine.Client.Resource(leader.Resource).Namespace(options.Namespace),
+		options.Name); err != nil {
 		return err
 	}
 	for _, name := range append(inventory.TextNames(options.Name), own) {
@@ -100,14 +107,15 @@ func (u *uninstaller) act(doing, subject, done string, change func() error) erro
 
 // standsStill returns an error while a process of the installation is running.
 func (u *uninstaller) standsStill(ctx context.Context) error {
-	o := u.engine.options
-	t := u.engine.tenureOf(ctx, u.engine.installation)
-	switch t.state {
-	case leaseHeld:
-		return fmt.Errorf("the installation %q is running, %s: stop it first (in a cluster: kubectl -n %s scale deployment/%s --replicas=0)",
-			u.engine.installation, t.says, o.Namespace, o.Name)
-	case leaseUnknown:
-		return fmt.Errorf("cannot tell whether the installation %q is running, %s", u.engine.installation, t.says)
+	o := u.engine.Options
+	t := u.engine.Cluster.LeadershipOf(ctx, u.engine.Installation)
+	switch t.State {
+	case plan.LeaseHeld:
+		return fmt.Errorf("the installation %q is running, %s: stop it first (in a cluster: kubectl -n %s scale "+
+			"deployment/%s --replicas=0)",
+			u.engine.Installation, t.Says, o.Namespace, o.Name)
+	case plan.LeaseUnknown:
+		return fmt.Errorf("cannot tell whether the installation %q is running, %s", u.engine.Installation, t.Says)
 	}
 	return nil
 }
@@ -119,7 +127,7 @@ func (u *uninstaller) uninstallRule(ctx context.Context, r inventory.RemovedRule
 	var errs []error
 	paused := map[types.UID]bool{}
 	if u.DeleteChildren {
-		errs = append(errs, u.engine.eachPrimary(ctx, r.Primary(), func(k Kind, o *watch.Object) error {
+		errs = append(errs, u.engine.Cluster.EachPrimary(ctx, r.Primary(), func(k ident.Kind, o *watch.Object) error {
 			paused[rules.UIDOf(r.Primary(), o)] = o.Paused()
 			return u.unpatch(ctx, r.Name, k, o)
 		}))
@@ -140,25 +148,26 @@ func (u *uninstaller) uninstallRule(ctx context.Context, r inventory.RemovedRule
 // stands for them.
 func (u *uninstaller) uninstallPrimaries(ctx context.Context, r inventory.RemovedRule) error {
 	if r.Primary() == rules.BundleKind.GroupKind() {
-		maps := u.engine.client.Resource(inventory.Resource).Namespace(u.engine.options.Namespace)
-		return u.deleteOwn(ctx, "ConfigMap", maps, u.engine.bundleOf(r.Name).Name)
+		maps := u.engine.Client.Resource(inventory.Resource).Namespace(u.engine.Options.Namespace)
+		return u.deleteOwn(ctx, "ConfigMap", maps, u.engine.Cluster.BundleOf(r.Name).Name)
 	}
-	return u.engine.eachPrimary(ctx, r.Primary(), func(k Kind, o *watch.Object) error {
+	return u.engine.Cluster.EachPrimary(ctx, r.Primary(), func(k ident.Kind, o *watch.Object) error {
 		return errors.Join(u.release(ctx, r.Name, k, o), u.removeAnnotation(ctx, k, o))
 	})
 }
 
-func (u *uninstaller) release(ctx context.Context, rule string, k Kind, o *watch.Object) error {
-	mark := markOf(o, rule)
+func (u *uninstaller) release(ctx context.Context, rule string, k ident.Kind, o *watch.Object) error {
+	mark := write.MarkOf(o, rule)
 	if mark == "" {
 		return nil
 	}
-	subject := subjectOf(k, o)
+	subject := ident.SubjectOf(k, o)
 	return u.act("remove the "+mark+" of", subject, mark+" removed", func() error {
 		return retry.RetryOnConflict(retry.DefaultRetry, func() error {
-			err := u.engine.removeFinalizer(ctx, k, o, rule)
+			err := u.engine.Cluster.RemoveFinalizer(ctx, k, o, rule)
 			if apierrors.IsConflict(err) {
-				if live, readErr := u.engine.resource(k, o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{}); readErr == nil {
+				if live, readErr := u.engine.Cluster.Resource(k, o.GetNamespace()).Get(ctx, o.GetName(),
+					metav1.GetOptions{}); readErr == nil {
 					o = watch.NewObject(live, watch.Primary)
 				}
 			}
@@ -167,42 +176,43 @@ func (u *uninstaller) release(ctx context.Context, rule string, k Kind, o *watch
 	})
 }
 
-func (u *uninstaller) removeAnnotation(ctx context.Context, k Kind, o *watch.Object) error {
-	if !u.engine.annotator().hasPatched(o) {
+func (u *uninstaller) removeAnnotation(ctx context.Context, k ident.Kind, o *watch.Object) error {
+	if !u.engine.Cluster.Annotator().HasPatched(o) {
 		return nil
 	}
-	subject := subjectOf(k, o)
+	subject := ident.SubjectOf(k, o)
 	return u.act("remove the annotation of", subject, "annotation "+rules.AnnotationStatus+" removed", func() error {
-		return u.engine.removeAnnotation(ctx, k, o)
+		return u.engine.Cluster.RemoveAnnotation(ctx, k, o)
 	})
 }
 
-func (u *uninstaller) unpatch(ctx context.Context, rule string, k Kind, o *watch.Object) error {
-	if !patcherOf(&rules.Rule{Name: rule}).hasPatched(o) {
+func (u *uninstaller) unpatch(ctx context.Context, rule string, k ident.Kind, o *watch.Object) error {
+	if !plan.PatcherOf(&rules.Rule{Name: rule}).HasPatched(o) {
 		return nil
 	}
-	subject := subjectOf(k, o)
+	subject := ident.SubjectOf(k, o)
 	if o.Paused() {
 		u.Tell(subject, "patch kept: it is paused")
 		return nil
 	}
 	return u.act("revert the patch of", subject, "patch reverted", func() error {
-		return u.engine.revertPatch(ctx, k, o, &rules.Rule{Name: rule})
+		return u.engine.Cluster.RevertPatch(ctx, k, o, &rules.Rule{Name: rule})
 	})
 }
 
 // deleteChildren deletes the rule's children of one kind that have the mark of
 // this installation. It uses the permissions of the user who uninstalls, without
 // impersonation.
-func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRule, gvk schema.GroupVersionKind, paused map[types.UID]bool) error {
+func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRule, gvk schema.GroupVersionKind,
+	paused map[types.UID]bool) error {
 	var errs []error
-	s := &removal{engine: u.engine, rule: r}
-	err := s.eachChild(ctx, gvk, func(k Kind, o *watch.Object, owner Request) {
-		subject := subjectOf(k, o)
+	s := &cleanup.Removal{Cluster: u.engine.Cluster, Rule: r}
+	err := s.EachChild(ctx, gvk, func(k ident.Kind, o *watch.Object, owner ident.Request) {
+		subject := ident.SubjectOf(k, o)
 		switch {
 		case o.Terminating():
 			return
-		case o.Installation() != u.engine.installation:
+		case o.Installation() != u.engine.Installation:
 			u.Tell(subject, "kept: it has no mark of this installation")
 			return
 		case paused[owner.UID]:
@@ -214,7 +224,8 @@ func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRul
 			done = "no longer shared by " + owner.String()
 		}
 		errs = append(errs, u.act("delete", subject, done, func() error {
-			_, err := u.engine.deleteOwned(ctx, &rules.Rule{Name: r.Name}, k, o, owner, metav1.DeletePropagationBackground)
+			_, err := u.engine.Cluster.DeleteOwned(ctx, &rules.Rule{Name: r.Name}, k, o, owner,
+				metav1.DeletePropagationBackground)
 			return err
 		}))
 	})
@@ -222,8 +233,8 @@ func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRul
 }
 
 func (u *uninstaller) deleteOwn(ctx context.Context, kind string, by dynamic.ResourceInterface, name string) error {
-	subject := strings.Join([]string{kind, u.engine.options.Namespace, name}, "/")
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	subject := strings.Join([]string{kind, u.engine.Options.Namespace, name}, "/")
+	ctx, cancel := context.WithTimeout(ctx, plan.WriteTimeout)
 	defer cancel()
 	var err error
 	if u.DryRun {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"reconcel/internal/e2e"
+	"reconcel/test/e2e"
 )
 
 // inVersions returns the CRD of a kind in versions v1 and v2, and in v2 alone, as steps of a migration.

@@ -12,11 +12,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine/access"
 	"reconcel/engine/discover"
+	"reconcel/engine/ident"
 	"reconcel/engine/inventory"
+	"reconcel/engine/outcome"
 	"reconcel/engine/watch"
-	"reconcel/internal/e2e"
 	"reconcel/rules"
+	"reconcel/test/e2e"
 )
 
 // oneKind is a discovery that serves one kind without a published schema.
@@ -62,7 +65,7 @@ func TestPrimariesAreForgottenWithTheirKind(t *testing.T) {
 	w := watch.New(watch.Key{GVK: k.GVK, Role: watch.Primary}, rules.VisibleToRules())
 	told := make(chan struct{}, 1)
 	w.Notify(func(o *watch.Object) {
-		e.queue.Add(requestFor(o.GroupVersionKind().GroupKind(), o))
+		e.Queue.Add(ident.RequestFor(o.GroupVersionKind().GroupKind(), o))
 		if gone.Load() {
 			told <- struct{}{}
 		}
@@ -70,17 +73,17 @@ func TestPrimariesAreForgottenWithTheirKind(t *testing.T) {
 		gone.Store(true)
 		_ = end.Close()
 	})
-	e.plan.Load().primaries[req.Kind].watch = w
+	e.Plan.Load().Primaries[req.Kind].Watch = w
 	watcher := &watch.Watcher{Client: served.Client(t), Kinds: oneKind{kind: k}, Waiter: &discover.Waiter{}, Log: slog.New(slog.DiscardHandler)}
 	watcher.Start(ctx, w)
 	<-told
 	cancel()
 	watcher.Wait()
-	for e.queue.Len() > 0 {
-		e.serveNext(t.Context())
+	for e.Queue.Len() > 0 {
+		e.Workers.ServeNext(t.Context())
 	}
-	if len(e.memories.of) > 0 || counted(t, e)["rule_primaries foo ready"] != 0 {
-		t.Errorf("%d memories are left, and there is counted %v", len(e.memories.of), counted(t, e))
+	if len(e.Memories.Of) > 0 || counted(t, e)["rule_primaries foo ready"] != 0 {
+		t.Errorf("%d memories are left, and there is counted %v", len(e.Memories.Of), counted(t, e))
 	}
 }
 
@@ -108,7 +111,7 @@ func TestNothingIsForgottenUnread(t *testing.T) {
 	<-listed
 	rule := &rules.Rule{Name: "r"}
 	kinds := map[inventory.Key][]schema.GroupVersionKind{inventory.KeyOf(rule): {gvk}}
-	new(Engine).pruneKind(t.Context(), kinds, rule, w)
+	new(Engine).Cleanup.PruneKind(t.Context(), kinds, rule, w)
 	if len(kinds[inventory.KeyOf(rule)]) != 1 {
 		t.Error("the kind is forgotten, and something of it may be left")
 	}
@@ -118,18 +121,18 @@ func TestForgottenPrimariesReadNothing(t *testing.T) {
 	gvk := schema.GroupVersionKind{Version: "v1", Kind: "Thing"}
 	w := watch.New(watch.Key{GVK: gvk, Role: watch.Lookup}, rules.VisibleToRules())
 	show(t, w, discover.Kind{GVK: gvk, Namespaced: true})
-	ms := memories{of: map[Request]*memory{}}
-	one, two, three := Request{Name: "one"}, Request{Name: "two"}, Request{Name: "three"}
-	for _, req := range []Request{one, two} {
-		if _, err := w.Lookup(&ms.get(req).reads, req, rules.Query{Namespace: "a", Name: "x"}, nil); err != nil {
+	ms := access.Memories{Of: map[ident.Request]*access.Memory{}}
+	one, two, three := ident.Request{Name: "one"}, ident.Request{Name: "two"}, ident.Request{Name: "three"}
+	for _, req := range []ident.Request{one, two} {
+		if _, err := w.Lookup(&ms.Get(req).Reads, req, rules.Query{Namespace: "a", Name: "x"}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ms.forget(one)
-	ms.forget(three)
+	ms.Forget(one)
+	ms.Forget(three)
 	var told []string
 	thing := decodeObject(t, fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Thing","metadata":{"namespace":"a","name":"x"}}`))
-	w.EachReader(thing, func(req Request) { told = append(told, req.Name) })
+	w.EachReader(thing, func(req ident.Request) { told = append(told, req.Name) })
 	if got := strings.Join(told, " "); got != "two" {
 		t.Errorf("told %q, want two", got)
 	}
@@ -153,10 +156,10 @@ func TestSlowStartIsNoWarning(t *testing.T) {
 func TestStopLogsNoRetries(t *testing.T) {
 	e, req := converged(t)
 	log := &e2e.Log{}
-	e.log = slog.New(slog.NewTextHandler(log, nil))
-	e.requeue(t.Context(), req, Result{}, watch.ErrNotListed)
-	e.queue.ShutDown()
-	e.requeue(t.Context(), req, Result{}, apierrors.NewInternalError(context.Canceled))
+	e.Log = slog.New(slog.NewTextHandler(log, nil))
+	e.Workers.Requeue(t.Context(), req, outcome.Result{}, watch.ErrNotListed)
+	e.Queue.ShutDown()
+	e.Workers.Requeue(t.Context(), req, outcome.Result{}, apierrors.NewInternalError(context.Canceled))
 	if log.Count("will retry") > 0 {
 		t.Errorf("it says so:\n%s", log)
 	}

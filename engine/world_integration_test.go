@@ -14,10 +14,11 @@ import (
 	"time"
 
 	"reconcel/engine"
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/engine/access"
 	"reconcel/rules"
 	"reconcel/rules/source"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
 )
 
 // world is a namespace with engines that run in the test's own process. The names of
@@ -59,11 +60,11 @@ type instance struct {
 // run starts an engine on rules. NAMESPACE stands for the world's namespace.
 func (w *world) run(src string) *instance {
 	w.Helper()
-	return w.runWith(engine.Options{}, src)
+	return w.runWith(access.Options{}, src)
 }
 
 // runWith is run with options.
-func (w *world) runWith(options engine.Options, src string) *instance {
+func (w *world) runWith(options access.Options, src string) *instance {
 	w.Helper()
 	in := w.startWith(options, src)
 	w.Eventually("the engine to be ready", in.Ready)
@@ -71,7 +72,7 @@ func (w *world) runWith(options engine.Options, src string) *instance {
 }
 
 // startWith is runWith without waiting until the engine is ready.
-func (w *world) startWith(options engine.Options, src string) *instance {
+func (w *world) startWith(options access.Options, src string) *instance {
 	w.Helper()
 	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(w.Fill(src))}})
 	if err != nil {

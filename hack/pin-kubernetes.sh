@@ -6,11 +6,11 @@
 #   hack/pin-kubernetes.sh 1.37.2    # this one
 #   hack/pin-kubernetes.sh           # the newest patch of each minor that is pinned
 #
-# It writes devcluster/kubernetes/1.37.mod and .sum. A minor without these files does
+# It writes hack/devcluster/kubernetes/1.37.mod and .sum. A minor without these files does
 # not exist for devcluster, so removing them drops it.
 
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../devcluster/controlplane"
+cd "$(dirname "${BASH_SOURCE[0]}")/devcluster/controlplane"
 
 readonly module=k8s.io/kubernetes
 
@@ -39,10 +39,10 @@ pin() {
 
 	# The versions of etcd and of all other modules are those in Kubernetes' own go.mod,
 	# and so are Go's compatibility settings.
-	printf 'module reconcel/devcluster/controlplane\n' >"$work/new.mod"
+	printf 'module reconcel/hack/devcluster/controlplane\n' >"$work/new.mod"
 	gomod=$(download "$work/new.mod" "$version" GoMod)
 	{
-		printf '// Written by hack/pin-kubernetes.sh.\n\nmodule reconcel/devcluster/controlplane\n\n'
+		printf '// Written by hack/pin-kubernetes.sh.\n\nmodule reconcel/hack/devcluster/controlplane\n\n'
 		grep -E '^(go|godebug) ' "$gomod"
 		printf '\nrequire %s %s\n\n' "$module" "$version"
 		printf '// Kubernetes finds the modules of its staging folder in its own tree. A module that\n'

@@ -42,5 +42,5 @@ for path in $paths; do
 	get "/openapi/v3/$path" >"$work/${path//\//_}.json"
 done
 rm "$work/cluster.json"
-go run ./internal/schemapack rules/schema/kubernetes.gz rules/schema/descriptions.gz "$work"/*.json
+go run ./test/schemapack rules/schema/kubernetes.gz rules/schema/descriptions.gz "$work"/*.json
 wc -c rules/schema/*.gz

@@ -25,10 +25,10 @@ tests() { go test -tags integration -count 1 -timeout "$1m" "${@:2}"; }
 parts=(version answers examples campaign diff)
 part() {
 	case $1 in
-	version) tests 5 -run '^TestServerHasTheSelectedVersion$' ./internal/devcluster ;;
-	answers) tests 5 -run '^TestAnswers$' ./internal/apifacts ;;
+	version) tests 5 -run '^TestServerHasTheSelectedVersion$' ./test/devcluster ;;
+	answers) tests 5 -run '^TestAnswers$' ./test/apifacts ;;
 	examples) tests 30 -parallel 4 -run "$(names examples/*_integration_test.go)" ./examples ;;
-	campaign) RECONCEL_SEED=$seed tests 30 -parallel 8 -run '^TestFaults$' ./internal/campaign ;;
+	campaign) RECONCEL_SEED=$seed tests 30 -parallel 8 -run '^TestFaults$' ./test/campaign ;;
 	diff) tests 30 -parallel 4 -run "$(names cli/diff*_integration_test.go)" ./cli ;;
 	esac
 }

@@ -19,7 +19,10 @@ const program = `reconcel.${createHash('sha256').update(code).digest('hex').slic
 await writeFile(`${out}/${program}`, code);
 await writeFile(`${out}/${program}.gz`, gzipSync(code, {level: 9}));
 
-await build({define: {PROGRAM: JSON.stringify(program)}, entryPoints: [here + 'page/main.js'], outdir: out, bundle: true, minify: true, format: 'esm', target: 'es2022', legalComments: 'linked', logLevel: 'warning'});
+const {metafile} = await build({metafile: true, define: {PROGRAM: JSON.stringify(program)}, entryPoints: [here + 'page/main.js'], outdir: out, bundle: true, minify: true, format: 'esm', target: 'es2022', legalComments: 'none', logLevel: 'warning'});
+const packages = new Set(Object.keys(metafile.inputs).flatMap((path) => /.*node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []));
+const licenses = await Promise.all([...packages].sort().map(async (path) => `${path.replace(/.*node_modules\//, '')}\n\n${await readFile(`${path}/LICENSE`, 'utf8')}`));
+await writeFile(`${out}/licenses.txt`, licenses.join('\n\n'));
 await writeFile(`${out}/index.html`, (await readFile(`${here}page/index.html`, 'utf8')).replace('PROGRAM', program));
 for (const file of ['style.css', 'worker.js']) {
   await copyFile(`${here}page/${file}`, `${out}/${file}`);

@@ -22,7 +22,8 @@ func (a Account) In(namespace string) (Account, error) {
 	}
 	switch {
 	case a.Namespace == "":
-		return Account{}, fmt.Errorf("serviceAccountName: %q needs the namespace of the primary, which has none: write namespace/%[1]s", a.Name)
+		return Account{}, fmt.Errorf("serviceAccountName: %q needs the namespace of the primary, which has none: write "+
+			"namespace/%[1]s", a.Name)
 	case len(validation.IsDNS1123Label(a.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(a.Name)) > 0:
 		return Account{}, fmt.Errorf("serviceAccountName: %q cannot be an account", a)
 	}

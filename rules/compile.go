@@ -36,6 +36,13 @@ const (
 
 // A compiler compiles one rule.
 type compiler struct {
+	*compilation
+	expressions *expressions
+	children    *childCompiler
+}
+
+// A compilation is what the parts of a compiler share.
+type compilation struct {
 	*loader
 	src     *syntax.Rule
 	rule    *Rule
@@ -69,41 +76,50 @@ type compiler struct {
 func (l *loader) compile(src *syntax.Rule) *Rule { return l.compiler(src).compile() }
 
 func (l *loader) compiler(src *syntax.Rule) *compiler {
-	c := &compiler{loader: l, src: src, defined: l.definitions(src.Definitions), uses: map[*expr.Definition]bool{}, shapes: map[string]*expr.Shape{}, many: map[string]bool{}, keyed: map[string]bool{}, lets: map[string]*let{}, looks: map[string]*Lookup{}, within: map[*source.Expr]*letEntry{}, reads: childReads{}}
+	c := &compilation{
+		loader: l, src: src, defined: l.definitions(src.Definitions), uses: map[*expr.Definition]bool{},
+		shapes: map[string]*expr.Shape{},
+		many:   map[string]bool{}, keyed: map[string]bool{}, lets: map[string]*let{}, looks: map[string]*Lookup{},
+		within: map[*source.Expr]*letEntry{}, reads: childReads{},
+	}
 	c.rule = &Rule{
 		Name: src.Name.Value, Pos: src.Pos, GVK: parseGVK(src.For.APIVersion.Value, src.For.Kind.Value),
 		Selector: labels.Everything(), vars: map[string]variable{}, idCalls: map[string]idCall{},
-		Selection: src.For.Entry, Ordered: src.Teardown.Value == "ordered", RequeueAfter: src.RequeueAfter.Value, finalizes: len(src.Finalize) > 0,
-		DeleteOnRemoval: src.OnRuleRemoval.Value == "delete", Annotates: src.For.Cluster || src.Report.Value == syntax.ReportAnnotation,
+		Selection: src.For.Entry, Ordered: src.Teardown.Value == "ordered", RequeueAfter: src.RequeueAfter.Value,
+		finalizes:       len(src.Finalize) > 0,
+		DeleteOnRemoval: src.OnRuleRemoval.Value == "delete", Annotates: src.For.Cluster ||
+			src.Report.Value == syntax.ReportAnnotation,
 		Rollout: rolloutOf(src.Rollout),
 	}
-	return c
+	e := &expressions{c}
+	return &compiler{c, e, &childCompiler{c, e, &objectCompiler{c, e}}}
 }
 
 func (c *compiler) compile() *Rule {
 	src, before := c.src, len(c.errs)
-	if !c.declareNames() {
+	if !c.expressions.declareNames() {
 		return nil
 	}
 	c.compileFor()
 	c.compileAllow()
 	c.compileAccount()
 	for _, l := range c.rule.lets {
-		c.let(l, l.src.Name.Pos)
+		c.expressions.let(l, l.src.Name.Pos)
 	}
 	for _, l := range c.rule.Lookups {
-		c.lookup(l, l.Pos)
+		c.expressions.lookup(l, l.Pos)
 	}
-	c.compileChildren()
+	c.children.compileChildren()
 	for _, s := range src.Validate {
 		c.prefix = s.Entry + ": "
 		c.compileCheck(s)
 	}
 	c.prefix = ""
-	reads := c.readsIn(c.patch)
+	reads := c.expressions.readsIn(c.patch)
 	for _, f := range src.Finalize {
 		if _, waits := reads[f.ID.Value]; waits {
-			c.complain(src.Patch.Pos, "patch: %q is created when the resource is deleted, so a patch cannot wait for it", f.ID.Value)
+			c.expressions.complain(src.Patch.Pos,
+				"patch: %q is created when the resource is deleted, so a patch cannot wait for it", f.ID.Value)
 		}
 	}
 	c.compileStatus()
@@ -123,7 +139,7 @@ func (c *compiler) compile() *Rule {
 }
 
 // declareNames declares everything that the rule's expressions may read.
-func (c *compiler) declareNames() bool {
+func (c *expressions) declareNames() bool {
 	c.shapes[self] = expr.Self(self)
 	for i, s := range c.src.Let {
 		l := &let{src: s, variable: s.Name.Value, where: expr.Join("let", s.Name.Value), index: i, size: nodeCount(s.Data)}
@@ -136,7 +152,8 @@ func (c *compiler) declareNames() bool {
 		c.rule.vars[s.Name.Value] = variable{letVariable, i}
 	}
 	for i, s := range c.src.Lookups {
-		l := &Lookup{ID: s.ID.Value, Pos: s.Pos, GVK: parseGVK(s.APIVersion.Value, s.Kind.Value), gone: expr.NewUnknown(s.ID.Value), src: s}
+		l := &Lookup{ID: s.ID.Value, Pos: s.Pos, GVK: parseGVK(s.APIVersion.Value, s.Kind.Value),
+			gone: expr.NewUnknown(s.ID.Value), src: s}
 		c.rule.Lookups = append(c.rule.Lookups, l)
 		if s.Unusable {
 			continue
@@ -193,16 +210,13 @@ func (c *compiler) declareNames() bool {
 }
 
 // entries returns the entries of children and finalize.
-func (c *compiler) entries() []*syntax.Child {
+func (c *expressions) entries() []*syntax.Child {
 	return slices.Concat(c.src.Children, c.src.Finalize)
 }
 
-func (c *compiler) complain(pos source.Pos, format string, args ...any) *source.Error {
-	return c.errorf(pos, c.src.Name.Value, c.escaped()+format, args...)
+func (c *expressions) complain(pos source.Pos, format string, args ...any) *source.Error {
+	return c.errorf(pos, c.src.Name.Value, strings.ReplaceAll(c.prefix, "%", "%%")+format, args...)
 }
-
-// escaped returns the prefix for use in a format string.
-func (c *compiler) escaped() string { return strings.ReplaceAll(c.prefix, "%", "%%") }
 
 // childReads are the ids of children that something reads, each with the position of
 // the first expression that does.
@@ -215,7 +229,7 @@ func (reads childReads) add(id string, pos source.Pos) {
 }
 
 // readsIn runs compile and returns the children that the expressions in it read.
-func (c *compiler) readsIn(compile func()) childReads {
+func (c *expressions) readsIn(compile func()) childReads {
 	outer := c.reads
 	defer func() { c.reads = outer }()
 	c.reads = childReads{}

@@ -9,9 +9,16 @@ import (
 	"reconcel/rules/syntax"
 )
 
+// A childCompiler compiles the children of a rule.
+type childCompiler struct {
+	*compilation
+	expressions *expressions
+	objects     *objectCompiler
+}
+
 // compileChildren compiles the children and sorts them by their dependencies.
-func (c *compiler) compileChildren() {
-	entries := c.entries()
+func (c *childCompiler) compileChildren() {
+	entries := c.expressions.entries()
 	reads := make([]childReads, len(entries)) // in all but readyWhen and failWhen
 	waits := make([]childReads, len(entries)) // and in after, readyWhen and failWhen
 	for i, s := range entries {
@@ -19,11 +26,11 @@ func (c *compiler) compileChildren() {
 		c.rule.Children = append(c.rule.Children, ch)
 		c.prefix = s.Entry + ": "
 		var iterators []string
-		reads[i] = c.readsIn(func() {
+		reads[i] = c.expressions.readsIn(func() {
 			iterators = c.childHead(ch, s)
 			c.childBody(ch, s, iterators)
 		})
-		waits[i] = c.readsIn(func() { c.compileReadiness(ch, s, iterators) })
+		waits[i] = c.expressions.readsIn(func() { c.compileReadiness(ch, s, iterators) })
 		c.prefix = ""
 		delete(waits[i], ch.ID) // Within readyWhen and failWhen, this id means the same as child.
 		for _, name := range iterators {
@@ -45,22 +52,22 @@ func (c *compiler) compileChildren() {
 
 // childHead compiles what decides which objects a child has, and returns the names
 // of its iterators.
-func (c *compiler) childHead(ch *Child, s *syntax.Child) []string {
+func (c *childCompiler) childHead(ch *Child, s *syntax.Child) []string {
 	if s.When != nil {
-		ch.when = c.expression(s.When, expr.Bool, "when")
+		ch.when = c.expressions.expression(s.When, expr.Bool, "when")
 	}
 	if s.Replicas != nil {
-		ch.replicas = c.expression(s.Replicas, expr.Int, "replicas")
+		ch.replicas = c.expressions.expression(s.Replicas, expr.Int, "replicas")
 	}
 	if s.MaxUnavailable != nil {
-		ch.unavailable = c.expression(s.MaxUnavailable, expr.Int, "maxUnavailable")
+		ch.unavailable = c.expressions.expression(s.MaxUnavailable, expr.Int, "maxUnavailable")
 	}
 	var iterators []string
 	ch.loop, iterators = c.compileLoop(s.ForEach)
 	return iterators
 }
 
-func (c *compiler) childBody(ch *Child, s *syntax.Child, names []string) {
+func (c *childCompiler) childBody(ch *Child, s *syntax.Child, names []string) {
 	if s.Template == nil {
 		return // The parser has recorded an error.
 	}
@@ -72,19 +79,19 @@ func (c *compiler) childBody(ch *Child, s *syntax.Child, names []string) {
 	ch.GVK = parseGVK(fields["apiVersion"].Literal().Value, fields["kind"].Literal().Value)
 	ch.allowed = slices.Contains(c.rule.allow.clusterScoped, ch.GVK.GroupKind())
 	outerScope, outerPrefix := c.scope, c.prefix
-	c.scope = c.scopeWith(names)
+	c.scope = c.expressions.scopeWith(names)
 	conditions := c.ignoredWhen(s.IgnoreFields)
 	generated := c.generated(s.Generate)
 	c.prefix += "template."
-	ch.body = c.compileObject(ch, s.Template, s.IgnoreFields, conditions)
+	ch.body = c.objects.compileObject(ch, s.Template, s.IgnoreFields, conditions)
 	ch.ignored = append(ch.ignored, generated...)
-	c.checkLiteralNames(ch, fields["metadata"])
+	c.objects.checkLiteralNames(ch, fields["metadata"])
 	c.scope, c.prefix = outerScope, outerPrefix
 	c.checkIdentity(ch, s)
 }
 
 // setPolicies sets how changes, deletion and adoption of a child are handled.
-func (c *compiler) setPolicies(ch *Child, s *syntax.Child) {
+func (c *childCompiler) setPolicies(ch *Child, s *syntax.Child) {
 	if s.OnDelete.Value == "orphan" {
 		ch.OnDelete = Orphan
 	}
@@ -97,30 +104,32 @@ func (c *compiler) setPolicies(ch *Child, s *syntax.Child) {
 		ch.OnChange = Once
 	}
 	if ch.Replaces() && ch.OnDelete == Orphan {
-		c.complain(s.OnChange.Pos, "onChange: %s deletes what onDelete: orphan never deletes", s.OnChange.Value).Hint = "keep one of them"
+		c.expressions.complain(s.OnChange.Pos, "onChange: %s deletes what onDelete: orphan never deletes",
+			s.OnChange.Value).Hint = "keep one of them"
 	}
 	ch.Adopt = s.IfExists.Value == "adopt"
 	ch.MaxObjects = int(s.MaxObjects)
 	ch.Sequential = s.Order.Value == "sequential"
 	ch.Shared = s.IfExists.Value == "share"
-	ch.tracked = c.rule.ForCluster() || ch.OnDelete == Orphan || c.rule.finalizes || c.rule.Ordered || ch.Sequential || ch.Shared
+	ch.tracked = c.rule.ForCluster() || ch.OnDelete == Orphan || c.rule.finalizes || c.rule.Ordered || ch.Sequential ||
+		ch.Shared
 }
 
 // compileReadiness compiles readyWhen and failWhen. In their scope, child is the live object.
-func (c *compiler) compileReadiness(ch *Child, s *syntax.Child, iterators []string) {
+func (c *childCompiler) compileReadiness(ch *Child, s *syntax.Child, iterators []string) {
 	names := append([]string{child}, iterators...)
 	c.shapes[child] = expr.Live(child)
 	if s.ReadyWhen != nil {
-		ch.readyWhen = c.compileIn(c.scopeWith(names), s.ReadyWhen, expr.Bool, "readyWhen")
+		ch.readyWhen = c.expressions.compileIn(c.expressions.scopeWith(names), s.ReadyWhen, expr.Bool, "readyWhen")
 	}
 	if s.FailWhen != nil {
-		ch.failWhen = c.compileIn(c.scopeWith(names), s.FailWhen, expr.Bool, "failWhen")
+		ch.failWhen = c.expressions.compileIn(c.expressions.scopeWith(names), s.FailWhen, expr.Bool, "failWhen")
 	}
 	delete(c.shapes, child)
 }
 
 // checkLiteralNames checks the literal parts of a child's name and namespace.
-func (c *compiler) checkLiteralNames(ch *Child, metadata *source.Node) {
+func (c *objectCompiler) checkLiteralNames(ch *Child, metadata *source.Node) {
 	if metadata == nil {
 		return
 	}
@@ -128,17 +137,17 @@ func (c *compiler) checkLiteralNames(ch *Child, metadata *source.Node) {
 	for _, f := range metadata.Fields {
 		switch where := "metadata." + f.Key.Value; f.Key.Value {
 		case "name":
-			c.literalPart(f.Value, rule, where, "", what)
+			c.expressions.literalPart(f.Value, rule, where, "", what)
 		case "generateName":
-			c.literalPart(f.Value, rule, where, "x", "prefix of the "+what)
+			c.expressions.literalPart(f.Value, rule, where, "x", "prefix of the "+what)
 		case "namespace":
-			c.literalPart(f.Value, labelNames, where, "", nameOfNamespace)
+			c.expressions.literalPart(f.Value, labelNames, where, "", nameOfNamespace)
 		}
 	}
 }
 
 // checkIdentity checks what the name and namespace of a child are computed from.
-func (c *compiler) checkIdentity(ch *Child, s *syntax.Child) {
+func (c *childCompiler) checkIdentity(ch *Child, s *syntax.Child) {
 	mentioned := map[string]bool{}
 	for _, t := range []*text{ch.name, ch.namespace} {
 		for _, p := range t.programs() {
@@ -146,7 +155,8 @@ func (c *compiler) checkIdentity(ch *Child, s *syntax.Child) {
 				mentioned[name] = true
 			}
 			if trail, ok := p.Volatile(); ok {
-				c.complain(p.Pos(), "template.%s: %s changes with every write, so the name would change, too", t.where, trail).Hint =
+				c.expressions.complain(p.Pos(), "template.%s: %s changes with every write, so the name would change, too", t.where,
+					trail).Hint =
 					"build names from stable fields, such as metadata.name"
 			}
 		}

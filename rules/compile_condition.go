@@ -19,16 +19,16 @@ type condition struct {
 func (c *compiler) compileCondition(src *syntax.Condition) {
 	k := condition{}
 	var names []string
-	k.loop, names = c.compileLoop(src.ForEach)
+	k.loop, names = c.children.compileLoop(src.ForEach)
 	outer := c.scope
-	c.scope = c.scopeWith(names)
-	k.typ = c.text(src.Type, "type")
-	k.when = c.expression(src.When, expr.Bool, "when")
+	c.scope = c.expressions.scopeWith(names)
+	k.typ = c.expressions.text(src.Type, "type")
+	k.when = c.expressions.expression(src.When, expr.Bool, "when")
 	if src.Reason != nil {
-		k.reason = c.text(src.Reason, "reason")
+		k.reason = c.expressions.text(src.Reason, "reason")
 	}
 	if src.Message != nil {
-		k.message = c.text(src.Message, "message")
+		k.message = c.expressions.text(src.Message, "message")
 	}
 	c.scope = outer
 	for _, name := range names {
@@ -49,11 +49,11 @@ func (c *compiler) checkConditionType(t *text, src *syntax.Condition) {
 			mentioned[name] = true
 		}
 		if trail, ok := p.Volatile(); ok {
-			c.complain(p.Pos(), "type: %s changes with every write, so the type would change, too", trail).Hint =
+			c.expressions.complain(p.Pos(), "type: %s changes with every write, so the type would change, too", trail).Hint =
 				"build types from stable fields, such as those of spec"
 		}
 	}
-	c.checkIterated(src.ForEach, mentioned, sameCondition)
+	c.children.checkIterated(src.ForEach, mentioned, sameCondition)
 }
 
 // maxSubject is the maximum number of characters of a type in messages. There may be a

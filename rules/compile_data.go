@@ -35,7 +35,8 @@ func (d *data) beStrict() {
 
 // absent returns the error for a value that must not be absent.
 func (d *data) absent() any {
-	return types.WrapErr(&expr.Error{Pos: d.pos, Message: d.where + ": the value is absent: give it a default with orValue()"})
+	return types.WrapErr(&expr.Error{Pos: d.pos,
+		Message: d.where + ": the value is absent: give it a default with orValue()"})
 }
 
 type dataEntry struct {
@@ -44,7 +45,7 @@ type dataEntry struct {
 }
 
 // data compiles a node.
-func (c *compiler) data(n *source.Node, where string) *data {
+func (c *expressions) data(n *source.Node, where string) *data {
 	if isLiteral(n) {
 		return &data{constant: literalValue(n), where: where, pos: n.Pos}
 	}

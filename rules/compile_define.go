@@ -25,7 +25,7 @@ func (l *loader) definitions(src *syntax.Definitions) *expr.Definitions {
 }
 
 // newScope returns the scope of the rule's names and of its definitions.
-func (c *compiler) newScope(names []string) (*expr.Scope, error) {
+func (c *expressions) newScope(names []string) (*expr.Scope, error) {
 	if c.defined == nil {
 		return expr.NewScope(names...)
 	}
@@ -34,7 +34,7 @@ func (c *compiler) newScope(names []string) (*expr.Scope, error) {
 
 // readDefinition lets the rule read a value of define, and reports whether the name is
 // that of one.
-func (c *compiler) readDefinition(name string) bool {
+func (c *expressions) readDefinition(name string) bool {
 	def := c.defined.FindVariable(name)
 	if def == nil {
 		return false

@@ -19,7 +19,7 @@ type iterator struct {
 
 // compileLoop compiles forEach and returns the names that it puts into scope. The list
 // of each may be computed from the elements of those before it.
-func (c *compiler) compileLoop(forEach []*syntax.Iterator) (l loop, names []string) {
+func (c *childCompiler) compileLoop(forEach []*syntax.Iterator) (l loop, names []string) {
 	l.locals = map[string]int{}
 	declare := func(name string, shape *expr.Shape) {
 		l.locals[name] = len(names)
@@ -30,7 +30,7 @@ func (c *compiler) compileLoop(forEach []*syntax.Iterator) (l loop, names []stri
 		if it.Unusable {
 			continue
 		}
-		prog := c.compileIn(c.scopeWith(names), it.In, expr.List, "forEach")
+		prog := c.expressions.compileIn(c.expressions.scopeWith(names), it.In, expr.List, "forEach")
 		var element *expr.Shape
 		if prog != nil {
 			element = prog.Shape().Any()
@@ -54,12 +54,13 @@ var (
 
 // checkIterated records an error for iterators that are not mentioned where each element
 // needs a name of its own.
-func (c *compiler) checkIterated(forEach []*syntax.Iterator, mentioned map[string]bool, same sameness) {
+func (c *childCompiler) checkIterated(forEach []*syntax.Iterator, mentioned map[string]bool, same sameness) {
 	for _, it := range forEach {
 		if it.Unusable || mentioned[it.Name.Value] || it.Index.Value != "" && mentioned[it.Index.Value] {
 			continue
 		}
-		c.complain(it.Name.Pos, "forEach: %q is not part of the %s: all elements would %s", it.Name.Value, same.of, same.gives).Hint =
+		c.expressions.complain(it.Name.Pos, "forEach: %q is not part of the %s: all elements would %s", it.Name.Value,
+			same.of, same.gives).Hint =
 			"write ${" + it.Name.Value + "...} into " + same.where
 	}
 }

@@ -22,7 +22,7 @@ type letEntry struct {
 }
 
 // declareEntries declares the entries of a let that is a map with expressions.
-func (c *compiler) declareEntries(l *let) {
+func (c *expressions) declareEntries(l *let) {
 	n := l.src.Data
 	if n == nil || n.Kind != source.Map || isLiteral(n) {
 		return
@@ -41,7 +41,7 @@ func (c *compiler) declareEntries(l *let) {
 }
 
 // mapOfEntries compiles the data of a let that is a map.
-func (c *compiler) mapOfEntries(l *let) *data {
+func (c *expressions) mapOfEntries(l *let) *data {
 	d := &data{isMap: true}
 	for _, e := range l.entries {
 		c.let(&e.let, e.src.Name.Pos)
@@ -75,9 +75,9 @@ func (e *letEntry) variables(issues []expr.Issue) (names []string) {
 	return names
 }
 
-// readEntries lets an expression read the variables of the entries that it names. A name of the rule is that of the rule: it
-// may be older than the entry. It reports false after an error.
-func (c *compiler) readEntries(e *letEntry, checked *expr.Checked, src *source.Expr, where string) bool {
+// readEntries lets an expression read the variables of the entries that it names. A name of the
+// rule is that of the rule: it may be older than the entry. It reports false after an error.
+func (c *expressions) readEntries(e *letEntry, checked *expr.Checked, src *source.Expr, where string) bool {
 	names := map[string]string{}
 	for _, name := range checked.Reads() {
 		s := e.entry(name)

@@ -11,12 +11,15 @@ import (
 	"reconcel/rules/syntax"
 )
 
+// expressions compile the expressions of a rule with the lets and lookups that they read.
+type expressions struct{ *compilation }
+
 // expression compiles an expression in the scope of the rule.
-func (c *compiler) expression(src *source.Expr, want expr.Type, where string) *expr.Program {
+func (c *expressions) expression(src *source.Expr, want expr.Type, where string) *expr.Program {
 	return c.compileIn(c.scope, src, want, where)
 }
 
-func (c *compiler) compileIn(scope *expr.Scope, src *source.Expr, want expr.Type, where string) *expr.Program {
+func (c *expressions) compileIn(scope *expr.Scope, src *source.Expr, want expr.Type, where string) *expr.Program {
 	if checked := c.check(scope, src, want, where); checked != nil {
 		return c.program(checked, where)
 	}
@@ -25,7 +28,7 @@ func (c *compiler) compileIn(scope *expr.Scope, src *source.Expr, want expr.Type
 
 // check checks an expression, and compiles the lets and lookups that it reads. It returns
 // nil after an error.
-func (c *compiler) check(scope *expr.Scope, src *source.Expr, want expr.Type, where string) *expr.Checked {
+func (c *expressions) check(scope *expr.Scope, src *source.Expr, want expr.Type, where string) *expr.Checked {
 	if src == nil {
 		return nil // The parser has recorded an error.
 	}
@@ -36,7 +39,8 @@ func (c *compiler) check(scope *expr.Scope, src *source.Expr, want expr.Type, wh
 		checked, issues = scope.Check(src, want)
 	}
 	for _, i := range issues {
-		if i.Follows || i.Undeclared != "" && c.src.Nameless || cmp.Or(i.Undeclared, i.Function) != "" && c.lacksDefinitions() {
+		if i.Follows || i.Undeclared != "" && c.src.Nameless ||
+			cmp.Or(i.Undeclared, i.Function) != "" && c.lacksDefinitions() {
 			continue // It may be the name of a value that could not be read.
 		}
 		if i.Undeclared != "" {
@@ -71,12 +75,12 @@ func (c *compiler) check(scope *expr.Scope, src *source.Expr, want expr.Type, wh
 }
 
 // lacksDefinitions reports whether names in define could not be read.
-func (c *compiler) lacksDefinitions() bool {
+func (c *expressions) lacksDefinitions() bool {
 	return c.src.Definitions != nil && c.src.Definitions.Nameless
 }
 
 // program compiles an expression that was checked.
-func (c *compiler) program(checked *expr.Checked, where string) *expr.Program {
+func (c *expressions) program(checked *expr.Checked, where string) *expr.Program {
 	p, err := checked.Program(c.shapes)
 	if err != nil {
 		c.complain(err.Pos, "%s: %s", where, err.Message)
@@ -88,7 +92,7 @@ func (c *compiler) program(checked *expr.Checked, where string) *expr.Program {
 }
 
 // suggest returns the hint for a name that is not declared.
-func (c *compiler) suggest(name string, scope *expr.Scope) string {
+func (c *expressions) suggest(name string, scope *expr.Scope) string {
 	if id, ok := expr.PreviousOf(name); ok {
 		return c.Suggest(id, maps.Keys(c.indexes()))
 	}
@@ -96,7 +100,7 @@ func (c *compiler) suggest(name string, scope *expr.Scope) string {
 }
 
 // scopeWith returns the rule's scope with additional names.
-func (c *compiler) scopeWith(names []string) *expr.Scope {
+func (c *expressions) scopeWith(names []string) *expr.Scope {
 	if len(names) == 0 {
 		return c.names
 	}
@@ -105,7 +109,7 @@ func (c *compiler) scopeWith(names []string) *expr.Scope {
 
 // hintElsewhere returns a hint for a name that is in scope only in another position, or
 // "".
-func (c *compiler) hintElsewhere(name string) string {
+func (c *expressions) hintElsewhere(name string) string {
 	switch name {
 	case "":
 		return ""
@@ -123,7 +127,7 @@ func (c *compiler) hintElsewhere(name string) string {
 }
 
 // iterators returns the names of all iterators, and where they are available.
-func (c *compiler) iterators() map[string]string {
+func (c *expressions) iterators() map[string]string {
 	names := map[string]string{}
 	add := func(forEach []*syntax.Iterator, where string) {
 		for _, it := range forEach {
@@ -141,7 +145,7 @@ func (c *compiler) iterators() map[string]string {
 
 // checkIDCalls records an error for calls of functions of ids with anything else, and
 // reports whether there are any.
-func (c *compiler) checkIDCalls(checked *expr.Checked, where string) bool {
+func (c *expressions) checkIDCalls(checked *expr.Checked, where string) bool {
 	wrong := false
 	for _, call := range checked.Calls() {
 		c.keyed[call.ID] = c.keyed[call.ID] || call.Function == expr.ByKey
@@ -154,12 +158,13 @@ func (c *compiler) checkIDCalls(checked *expr.Checked, where string) bool {
 }
 
 // hasElements reports whether a child has forEach.
-func (c *compiler) hasElements(id string) bool {
-	return slices.ContainsFunc(c.src.Children, func(s *syntax.Child) bool { return s.ID.Value == id && len(s.ForEach) > 0 })
+func (c *expressions) hasElements(id string) bool {
+	return slices.ContainsFunc(c.src.Children,
+		func(s *syntax.Child) bool { return s.ID.Value == id && len(s.ForEach) > 0 })
 }
 
 // hintID returns what to write instead of a call, or "" if its id is right.
-func (c *compiler) hintID(call expr.Call) string {
+func (c *expressions) hintID(call expr.Call) string {
 	v, known := c.rule.vars[call.ID]
 	isChild, isLookup := known && v.kind == childVariable, known && v.kind == lookupVariable
 	isList := c.many[call.ID] || isLookup && c.looks[call.ID].src.Name == nil

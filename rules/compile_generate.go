@@ -14,19 +14,20 @@ const Generated = "reconcel generates this value"
 
 // generated compiles the descriptions of generated values. Such a value is an ignored
 // field: nothing that is rendered, hashed or compared contains it.
-func (c *compiler) generated(entries []*syntax.Generated) []ignoredField {
+func (c *childCompiler) generated(entries []*syntax.Generated) []ignoredField {
 	var out []ignoredField
 	specs := generate.Specs{}
 	for _, g := range entries {
 		where := "generate." + g.Key.Value
 		if spec, err := generate.Parse(literalSpec(g.Node)); err != nil {
-			c.complain(g.Key.Pos, "%s.%s", where, err)
+			c.expressions.complain(g.Key.Pos, "%s.%s", where, err)
 		} else {
 			specs[g.Key.Value] = spec
 		}
-		b := &builder{c: c}
+		b := &builder{c: c.expressions}
 		b.appendNode(entry{where: where}, g.Node)
-		out = append(out, ignoredField{keys: []string{"data", g.Key.Value}, ops: b.template().ops, entry: where, generated: true})
+		out = append(out, ignoredField{keys: []string{"data", g.Key.Value}, ops: b.template().ops, entry: where,
+			generated: true})
 	}
 	for _, g := range entries {
 		key := g.Key.Value
@@ -35,9 +36,9 @@ func (c *compiler) generated(entries []*syntax.Generated) []ignoredField {
 		switch err := specs.Check(key); {
 		case source == "":
 		case !slices.ContainsFunc(entries, func(g *syntax.Generated) bool { return g.Key.Value == source }):
-			c.complain(g.Key.Pos, "generate.%s: generate has no key %q", key, source)
+			c.expressions.complain(g.Key.Pos, "generate.%s: generate has no key %q", key, source)
 		case known && err != nil:
-			c.complain(g.Key.Pos, "generate.%s: %s", key, err)
+			c.expressions.complain(g.Key.Pos, "generate.%s: %s", key, err)
 		}
 	}
 	return out

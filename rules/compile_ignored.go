@@ -30,10 +30,10 @@ func ignoring(b *builder, paths []*syntax.FieldPath, conditions map[*syntax.Fiel
 }
 
 // ignoredWhen compiles the conditions of ignored fields.
-func (c *compiler) ignoredWhen(paths []*syntax.FieldPath) map[*syntax.FieldPath]*expr.Program {
+func (c *childCompiler) ignoredWhen(paths []*syntax.FieldPath) map[*syntax.FieldPath]*expr.Program {
 	out := map[*syntax.FieldPath]*expr.Program{}
 	for _, p := range paths {
-		out[p] = c.expression(p.When, expr.Bool, p.Entry+".when")
+		out[p] = c.expressions.expression(p.When, expr.Bool, p.Entry+".when")
 	}
 	return out
 }
@@ -52,7 +52,8 @@ func (b *builder) ignore(p *syntax.FieldPath, n *source.Node, e entry) {
 	inner.appendNode(entry{where: e.where}, n)
 	f := ignoredField{keys: p.Keys, ops: inner.template().ops, when: b.conditions[p], entry: p.Entry}
 	if p.When != nil {
-		b.emit(op{kind: opIgnorable, lit: e.lit, key: e.key, omit: b.omit, ops: f.ops, index: len(b.ignoring), where: e.where, pos: n.Pos})
+		b.emit(op{kind: opIgnorable, lit: e.lit, key: e.key, omit: b.omit, ops: f.ops, index: len(b.ignoring), where: e.where,
+			pos: n.Pos})
 	}
 	b.ignoring = append(b.ignoring, f)
 }

@@ -27,7 +27,7 @@ type let struct {
 func (l *let) id() string { return strings.TrimPrefix(l.where, "let.") }
 
 // let compiles a let after the lets that it reads.
-func (c *compiler) let(l *let, from source.Pos) {
+func (c *expressions) let(l *let, from source.Pos) {
 	c.compileOnce(&l.dependency, l.id(), c.prefix+l.where, from, func() {
 		var shape *expr.Shape
 		switch {
@@ -74,7 +74,7 @@ const (
 // compileOnce runs compile when a dependency is first needed. What reads the dependency at
 // the position from also reads its children. subject names the dependency in the
 // error about a cycle, which from closes.
-func (c *compiler) compileOnce(d *dependency, id, subject string, from source.Pos, compile func()) {
+func (c *expressions) compileOnce(d *dependency, id, subject string, from source.Pos, compile func()) {
 	switch d.state {
 	case compiling:
 		path := append(slices.Clone(c.compiling[slices.Index(c.compiling, id):]), id)

@@ -38,7 +38,7 @@ type Lookup struct {
 func (l *Lookup) One() bool { return l.name != nil }
 
 // lookup compiles a lookup after the lets and lookups that it reads.
-func (c *compiler) lookup(l *Lookup, from source.Pos) {
+func (c *expressions) lookup(l *Lookup, from source.Pos) {
 	c.compileOnce(&l.dependency, l.ID, l.src.Entry, from, func() {
 		c.prefix = l.src.Entry + ": "
 		if n := l.src.Namespace; n != nil {
@@ -60,7 +60,7 @@ func (c *compiler) lookup(l *Lookup, from source.Pos) {
 	})
 }
 
-func (c *compiler) lookupSelector(l *Lookup) {
+func (c *expressions) lookupSelector(l *Lookup) {
 	l.where = l.src.Selector.Pos
 	l.selector = c.data(l.src.Selector, "selector")
 	l.selector.beStrict() // A selector that lacks an entry would select more objects.

@@ -13,16 +13,16 @@ import (
 // computedMetadata compiles metadata that is one expression. The name and the namespace
 // decide which object the child is, so they are written out in it: they are known
 // without the labels, which may wait for other objects, and can be checked here.
-func (c *compiler) computedMetadata(b *builder, ch *Child, n *source.Node) {
+func (c *objectCompiler) computedMetadata(b *builder, ch *Child, n *source.Node) {
 	src := n.Parts[0].Expr
 	if src == nil {
 		return // The parser has recorded an error.
 	}
-	checked := c.check(c.scope, src, expr.Any, "metadata")
+	checked := c.expressions.check(c.scope, src, expr.Any, "metadata")
 	if checked == nil {
 		return
 	}
-	prog := c.program(checked, "metadata")
+	prog := c.expressions.program(checked, "metadata")
 	if prog == nil {
 		return
 	}
@@ -31,18 +31,18 @@ func (c *compiler) computedMetadata(b *builder, ch *Child, n *source.Node) {
 		key = "generateName"
 	}
 	if ch.name = c.entry(ch, checked, src, key); ch.name == nil {
-		c.complain(src.Pos, "metadata: the %s must be written out in the last map of the expression", key).Hint =
+		c.expressions.complain(src.Pos, "metadata: the %s must be written out in the last map of the expression", key).Hint =
 			"write " + hintMetadata(src.Text, key)
 		return
 	}
 	ch.namespace = c.entry(ch, checked, src, "namespace")
 	if trail, _ := prog.Volatile(); strings.HasSuffix(trail, ".metadata") {
-		c.complain(src.Pos, "metadata: %s has fields that only the API server sets", trail).Hint =
+		c.expressions.complain(src.Pos, "metadata: %s has fields that only the API server sets", trail).Hint =
 			`take single fields from it, such as {?"labels": ` + trail + ".?labels}"
 	}
 	for _, key := range prog.Shape().Keys() {
 		if why := ch.refusesMetadata(key); why != "" {
-			c.complain(src.Pos, "metadata: %s %s", key, why)
+			c.expressions.complain(src.Pos, "metadata: %s %s", key, why)
 		}
 	}
 	field := func(kind opKind, key string) op {
@@ -67,7 +67,7 @@ func (c *compiler) computedMetadata(b *builder, ch *Child, n *source.Node) {
 
 // entry compiles the name or namespace in an expression for metadata. It returns nil if it
 // is not written out.
-func (c *compiler) entry(ch *Child, checked *expr.Checked, src *source.Expr, key string) *text {
+func (c *objectCompiler) entry(ch *Child, checked *expr.Checked, src *source.Expr, key string) *text {
 	where := "metadata." + key
 	entry := checked.Entry(key)
 	if entry == nil {
@@ -76,15 +76,16 @@ func (c *compiler) entry(ch *Child, checked *expr.Checked, src *source.Expr, key
 	t := &text{where: where, pos: src.Pos}
 	switch v := entry.Literal().(type) {
 	case nil:
-		t.parts = []textPart{{prog: c.program(entry, where)}}
+		t.parts = []textPart{{prog: c.expressions.program(entry, where)}}
 	case string:
 		literal := &source.Node{Kind: source.Text, Value: v, Pos: src.Pos}
-		c.checkLiteralNames(ch, &source.Node{Kind: source.Map, Fields: []source.Field{{Key: source.String{Value: key}, Value: literal}}})
+		c.checkLiteralNames(ch, &source.Node{Kind: source.Map,
+			Fields: []source.Field{{Key: source.String{Value: key}, Value: literal}}})
 		t.parts = []textPart{{literal: v}}
 	case types.Null:
 		return nil // As in a map of YAML, it leaves the entry out.
 	default:
-		c.complain(src.Pos, "%s: must be text", where)
+		c.expressions.complain(src.Pos, "%s: must be text", where)
 	}
 	return t
 }

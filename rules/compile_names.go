@@ -8,7 +8,7 @@ import (
 
 // literalPart records an error if a name with these literal parts cannot be what it
 // names. rest stands for what is appended to the name.
-func (c *compiler) literalPart(n *source.Node, rule naming, where, rest, what string) {
+func (c *expressions) literalPart(n *source.Node, rule naming, where, rest, what string) {
 	if name := c.literalName(n, rule, where); len(rule.check(name+rest)) > 0 {
 		c.complain(n.Pos, "%s: %q cannot be the %s: %s", where, name, what, rule.says).Hint = rule.hintName(name)
 	}
@@ -17,7 +17,7 @@ func (c *compiler) literalPart(n *source.Node, rule naming, where, rest, what st
 // literalName returns a literal name, or otherwise a name that is valid for every
 // kind. It checks the text around expressions, and records an error for a name that
 // must have been meant as an expression.
-func (c *compiler) literalName(n *source.Node, rule naming, where string) string {
+func (c *expressions) literalName(n *source.Node, rule naming, where string) string {
 	const fine = "x"
 	if n.Kind == source.Interp && rule.in != "" {
 		c.nameParts(n, rule, where)
@@ -34,7 +34,7 @@ func (c *compiler) literalName(n *source.Node, rule naming, where string) string
 }
 
 // nameParts checks the text around expressions.
-func (c *compiler) nameParts(n *source.Node, rule naming, where string) {
+func (c *expressions) nameParts(n *source.Node, rule naming, where string) {
 	for i, p := range n.Parts {
 		if p.Expr != nil {
 			continue

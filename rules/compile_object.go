@@ -6,12 +6,19 @@ import (
 	"reconcel/rules/syntax"
 )
 
+// An objectCompiler compiles the metadata and the template of an object.
+type objectCompiler struct {
+	*compilation
+	expressions *expressions
+}
+
 // compileObject compiles the template of a child into operations. They write the object up
 // to and within its annotations: metadata comes last in the object, and annotations
 // last in metadata. The hash of these bytes and the fields of one request are
 // appended later, so that the bytes are not written again.
-func (c *compiler) compileObject(ch *Child, n *source.Node, ignore []*syntax.FieldPath, conditions map[*syntax.FieldPath]*expr.Program) *template {
-	b := &builder{c: c, omit: notStored(ch.GVK.GroupKind())}
+func (c *objectCompiler) compileObject(ch *Child, n *source.Node, ignore []*syntax.FieldPath,
+	conditions map[*syntax.FieldPath]*expr.Program) *template {
+	b := &builder{c: c.expressions, omit: notStored(ch.GVK.GroupKind())}
 	ignoring(b, ignore, conditions)
 	b.run = append(b.run, '{')
 	isSecret := ch.GVK.Group == "" && ch.GVK.Kind == "Secret"
@@ -42,7 +49,7 @@ func (c *compiler) compileObject(ch *Child, n *source.Node, ignore []*syntax.Fie
 }
 
 // appendMetadata writes the fields of metadata: those of the author and reconcel's own.
-func (c *compiler) appendMetadata(b *builder, ch *Child, n *source.Node) {
+func (c *objectCompiler) appendMetadata(b *builder, ch *Child, n *source.Node) {
 	if n != nil && n.Kind == source.Interp {
 		c.computedMetadata(b, ch, n)
 		return
@@ -59,12 +66,12 @@ func (c *compiler) appendMetadata(b *builder, ch *Child, n *source.Node) {
 		b.appendNode(keyedEntry("finalizers", "metadata.finalizers"), f)
 	}
 	b.marks("labels", own["labels"], c.ownLabels(ch))
-	ch.name = c.text(own["name"], "metadata.name")
+	ch.name = c.expressions.text(own["name"], "metadata.name")
 	if ch.HasReplicas() {
-		ch.name = c.text(own["generateName"], "metadata.generateName")
+		ch.name = c.expressions.text(own["generateName"], "metadata.generateName")
 	}
 	if own["namespace"] != nil && own["namespace"].Kind != source.Null {
-		ch.namespace = c.text(own["namespace"], "metadata.namespace")
+		ch.namespace = c.expressions.text(own["namespace"], "metadata.namespace")
 	}
 	c.appendIdentity(b, ch)
 	b.marks("annotations", own["annotations"], nil)
@@ -72,12 +79,12 @@ func (c *compiler) appendMetadata(b *builder, ch *Child, n *source.Node) {
 }
 
 // ownLabels returns reconcel's own labels.
-func (c *compiler) ownLabels(ch *Child) []entryBytes {
+func (c *objectCompiler) ownLabels(ch *Child) []entryBytes {
 	return []entryBytes{{LabelChild, ch.ID}, {LabelRule, c.rule.Name}}
 }
 
 // appendIdentity writes the name and namespace, and the owner reference.
-func (c *compiler) appendIdentity(b *builder, ch *Child) {
+func (c *objectCompiler) appendIdentity(b *builder, ch *Child) {
 	b.emit(op{kind: opName, lit: []byte(`"name":`)})
 	b.emit(op{kind: opNamespace, lit: []byte(`"namespace":`)})
 	if !ch.tracked {
@@ -88,7 +95,7 @@ func (c *compiler) appendIdentity(b *builder, ch *Child) {
 }
 
 // appendOwnAnnotations writes reconcel's own annotations that are known.
-func (c *compiler) appendOwnAnnotations(b *builder, ch *Child) {
+func (c *objectCompiler) appendOwnAnnotations(b *builder, ch *Child) {
 	if ch.OnDelete == Orphan {
 		b.run = append(append(expr.AppendString(b.run, AnnotationOrphan), `:"true"`...), ',')
 	}
@@ -96,7 +103,8 @@ func (c *compiler) appendOwnAnnotations(b *builder, ch *Child) {
 		b.run = append(append(expr.AppendString(b.run, AnnotationShared), `:"true"`...), ',')
 		return
 	}
-	b.emit(op{kind: opOwnerUID, lit: append(expr.AppendString(nil, AnnotationOwner), ':'), key: c.rule.GVK.GroupKind().String()})
+	b.emit(op{kind: opOwnerUID, lit: append(expr.AppendString(nil, AnnotationOwner), ':'),
+		key: c.rule.GVK.GroupKind().String()})
 }
 
 // marks writes labels or annotations: those of the author and reconcel's own. It
@@ -137,7 +145,8 @@ func (b *builder) markFields(n *source.Node, where string, ours []entryBytes) {
 		}
 	}
 	for _, o := range ours {
-		fields = append(fields, source.Field{Key: source.String{Value: o.key}, Value: &source.Node{Kind: source.Text, Value: o.value}})
+		fields = append(fields, source.Field{Key: source.String{Value: o.key},
+			Value: &source.Node{Kind: source.Text, Value: o.value}})
 	}
 	b.texts = true
 	b.appendFields(sortedFields(&source.Node{Fields: fields}), where)

@@ -79,9 +79,9 @@ const maxCycles = 20
 
 // orderChildren sorts the children by what each of them waits for. After a cycle, it
 // records an error for each one and returns nil.
-func (c *compiler) orderChildren(waits []childReads) []int {
-	entries := c.entries()
-	indexes := c.indexes()
+func (c *childCompiler) orderChildren(waits []childReads) []int {
+	entries := c.expressions.entries()
+	indexes := c.expressions.indexes()
 	before := make([][]int, len(entries))
 	for i := range entries {
 		for id := range waits[i] {
@@ -101,7 +101,8 @@ func (c *compiler) orderChildren(waits []childReads) []int {
 			}
 		}
 		at := entries[cycle[0]]
-		c.complain(at.ID.Pos, "%s: %s is a cycle: each would wait for the next", at.Entry, strings.Join(ids, " → ")).Hint = strings.Join(edges, ", ")
+		c.expressions.complain(at.ID.Pos, "%s: %s is a cycle: each would wait for the next", at.Entry,
+			strings.Join(ids, " → ")).Hint = strings.Join(edges, ", ")
 		for _, k := range cycle {
 			before[k] = nil
 		}
@@ -112,7 +113,7 @@ func (c *compiler) orderChildren(waits []childReads) []int {
 
 // indexes returns the index of each entry by its id: of the first one, if an id is used
 // twice.
-func (c *compiler) indexes() map[string]int {
+func (c *expressions) indexes() map[string]int {
 	out := map[string]int{}
 	for i, s := range slices.Backward(c.entries()) {
 		out[s.ID.Value] = i
@@ -123,8 +124,8 @@ func (c *compiler) indexes() map[string]int {
 // setGates sorts the children and records which children each one waits for to be
 // ready. Entries of finalize do not wait for children, which may never become
 // ready.
-func (c *compiler) setGates(reads []childReads, order []int) {
-	entries := c.entries()
+func (c *childCompiler) setGates(reads []childReads, order []int) {
+	entries := c.expressions.entries()
 	sorted := make([]*Child, len(order))
 	position := make([]int, len(order))
 	for at, i := range order {
@@ -136,7 +137,7 @@ func (c *compiler) setGates(reads []childReads, order []int) {
 			c.rule.idCalls[f.Variable(entries[i].ID.Value)] = idCall{f, variable{childVariable, at}}
 		}
 	}
-	indexes := c.indexes()
+	indexes := c.expressions.indexes()
 	for i, s := range entries {
 		ch := c.rule.Children[i]
 		gates := map[int]bool{} // by index
@@ -160,7 +161,7 @@ func (c *compiler) setGates(reads []childReads, order []int) {
 }
 
 // checkEarlyReads records an error for children that read entries of finalize.
-func (c *compiler) checkEarlyReads(reads []childReads) {
+func (c *childCompiler) checkEarlyReads(reads []childReads) {
 	early := map[string]bool{}
 	for _, f := range c.src.Finalize {
 		early[f.ID.Value] = true
@@ -168,7 +169,8 @@ func (c *compiler) checkEarlyReads(reads []childReads) {
 	for i, s := range c.src.Children {
 		for _, id := range slices.Sorted(maps.Keys(reads[i])) {
 			if early[id] {
-				c.complain(s.Pos, "%s: %q is created when the resource is deleted, so a child cannot wait for it", s.Entry, id)
+				c.expressions.complain(s.Pos, "%s: %q is created when the resource is deleted, so a child cannot wait for it",
+					s.Entry, id)
 			}
 		}
 	}
@@ -182,8 +184,8 @@ type objectIdentity struct {
 
 // checkDistinct records an error for children that are always the same object. Two
 // children that both have a when may exclude each other.
-func (c *compiler) checkDistinct() {
-	entries := c.entries()
+func (c *childCompiler) checkDistinct() {
+	entries := c.expressions.entries()
 	first := map[objectIdentity]int{}  // of the children with an identity
 	always := map[objectIdentity]int{} // of those without a when
 	for i, s := range entries {
@@ -196,7 +198,8 @@ func (c *compiler) checkDistinct() {
 			j, same = first[own]
 		}
 		if same {
-			c.complain(c.rule.Children[i].name.pos, "%s: template.metadata.name: %s has the same kind, namespace and name, at %s",
+			c.expressions.complain(c.rule.Children[i].name.pos,
+				"%s: template.metadata.name: %s has the same kind, namespace and name, at %s",
 				s.Entry, entries[j].Entry, c.rule.Children[j].name.pos)
 		}
 		if _, known := first[own]; !known {

@@ -13,7 +13,7 @@ func (c *compiler) patch() {
 	if c.src.Patch == nil {
 		return
 	}
-	b := &builder{c: c, omit: notStored(c.rule.GVK.GroupKind()), under: "patch."}
+	b := &builder{c: c.expressions, omit: notStored(c.rule.GVK.GroupKind()), under: "patch."}
 	for _, f := range sortedFields(c.src.Patch) {
 		where := expr.Join("patch", f.Key.Value)
 		if f.Key.Value != "metadata" {
@@ -46,9 +46,9 @@ func (c *compiler) checkStable(ops []op) {
 		for _, p := range programs {
 			own, _ := strings.CutPrefix(o.where, "patch.")
 			if trail, ok := p.Volatile(); ok {
-				c.complain(p.Pos(), "%s: %s changes with every write, so the patch would change, too", o.where, trail)
+				c.expressions.complain(p.Pos(), "%s: %s changes with every write, so the patch would change, too", o.where, trail)
 			} else if slices.Contains(p.Paths(), self+"."+own) {
-				c.complain(p.Pos(), "%s: is computed from itself, and would change each time", o.where)
+				c.expressions.complain(p.Pos(), "%s: is computed from itself, and would change each time", o.where)
 			}
 		}
 		c.checkStable(o.ops)

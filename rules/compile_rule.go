@@ -18,14 +18,14 @@ func (c *compiler) compileFor() {
 	if f.Selector != nil {
 		selector, err := selectorOf(f.Selector.Plain())
 		if err != nil {
-			c.complain(f.Selector.Pos, "%s.selector: %v", f.Entry, err)
+			c.expressions.complain(f.Selector.Pos, "%s.selector: %v", f.Entry, err)
 		}
 		c.rule.Selector = selector
 	}
 	if f.When == nil {
 		return
 	}
-	if c.rule.when = c.expression(f.When, expr.Bool, f.Entry+".when"); c.rule.when != nil {
+	if c.rule.when = c.expressions.expression(f.When, expr.Bool, f.Entry+".when"); c.rule.when != nil {
 		c.checkSelection(c.rule.when)
 	}
 }
@@ -50,10 +50,10 @@ func (c *compiler) checkSelection(when *expr.Program) {
 						return true
 					}
 				case look != nil:
-					c.complain(when.Pos(), "%s: %sreads the lookup %q: %s", where, reader, name, only)
+					c.expressions.complain(when.Pos(), "%s: %sreads the lookup %q: %s", where, reader, name, only)
 					return true
 				default:
-					c.complain(when.Pos(), "%s: %sreads the child %q: %s", where, reader, name, only)
+					c.expressions.complain(when.Pos(), "%s: %sreads the child %q: %s", where, reader, name, only)
 					return true
 				}
 			}
@@ -99,9 +99,9 @@ type check struct {
 }
 
 func (c *compiler) compileCheck(src *syntax.Check) {
-	k := check{prog: c.expression(src.Expression, expr.Bool, "expression")}
+	k := check{prog: c.expressions.expression(src.Expression, expr.Bool, "expression")}
 	if src.Message != nil {
-		k.message = c.text(src.Message, "message")
+		k.message = c.expressions.text(src.Message, "message")
 	}
 	c.rule.checks = append(c.rule.checks, k)
 }
@@ -111,7 +111,7 @@ func (c *compiler) compileStatus() {
 	if c.src.Status == nil {
 		return
 	}
-	b := &builder{c: c, lenient: true}
+	b := &builder{c: c.expressions, lenient: true}
 	b.appendFields(sortedFields(c.src.Status), "status")
 	c.rule.status = b.template()
 	c.rule.statusPaths = map[string][]string{}

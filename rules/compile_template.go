@@ -22,7 +22,7 @@ const (
 
 // A builder compiles data to a template.
 type builder struct {
-	c       *compiler
+	c       *expressions
 	ops     []op
 	run     []byte    // literal bytes that are not an operation yet
 	omit    expr.Omit // the values that the kind does not store
@@ -131,7 +131,8 @@ func (b *builder) appendInterp(e entry, n *source.Node) {
 // is omitted as a whole.
 func (b *builder) inlinableLet(src *source.Expr) *let {
 	l := b.c.lets[strings.TrimSpace(src.Text)]
-	if l == nil || l.src.Data == nil || b.lenient || l.state == compiling || b.inlined+l.size > maxInlined || b.c.inlined+l.size > maxInlinedInRule {
+	if l == nil || l.src.Data == nil || b.lenient || l.state == compiling || b.inlined+l.size > maxInlined ||
+		b.c.inlined+l.size > maxInlinedInRule {
 		return nil
 	}
 	return l
@@ -178,7 +179,8 @@ func (b *builder) appendContainer(e entry, n *source.Node, brackets string) {
 		b.emit(op{kind: opCloseMarked, lit: []byte{brackets[1]}})
 		return
 	}
-	if len(b.ops) == ops && len(b.run) == start && len(e.lit) > 0 && b.omit != nil && expr.Omitted(b.omit, e.key, []byte(brackets)) {
+	if len(b.ops) == ops && len(b.run) == start && len(e.lit) > 0 && b.omit != nil &&
+		expr.Omitted(b.omit, e.key, []byte(brackets)) {
 		b.run = b.run[:start-1-len(e.lit)]
 		return
 	}

@@ -20,7 +20,7 @@ type textPart struct {
 }
 
 // text compiles a node that must be text.
-func (c *compiler) text(n *source.Node, where string) *text {
+func (c *expressions) text(n *source.Node, where string) *text {
 	if n == nil {
 		return nil // The parser has recorded an error.
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reconcel/rules/source"
+	"reconcel/test/soak"
 )
 
 // defining loads rules with definitions. Each line of define is one.
@@ -216,7 +217,8 @@ func TestDefinitionsGiveWhatTheirTextGives(t *testing.T) {
 	}
 }
 
-// TestAttacksByDefinitions loads and renders rules whose definitions double with each level.
+// TestAttacksByDefinitions loads and renders rules whose definitions double with each level. make test
+// tries a sample, make soak-attacks all.
 func TestAttacksByDefinitions(t *testing.T) {
 	skipWithRaceDetector(t)
 	tower := func(n int, first, next string) string {
@@ -233,7 +235,7 @@ func TestAttacksByDefinitions(t *testing.T) {
 		}
 		return strings.Join(lines, "\n")
 	}
-	for _, c := range []struct{ name, define, rule, want string }{
+	for i, c := range []struct{ name, define, rule, want string }{
 		{"two calls each", tower(400, "[x]", "[f(x), f(x)]"), limited("f400(self)"), "makes the expression too large: it stands for more than 4096 values and operations"},
 		{"a parameter twice each", tower(400, "[x, x]", "[f(f(x))]"), limited("f400(self)"), "makes the expression too large"},
 		{"calls in calls", "f(x dyn): '[x, x]'", limited(strings.Repeat("f(", 200) + "self" + strings.Repeat(")", 200)), "makes the expression too large"},
@@ -262,6 +264,9 @@ func TestAttacksByDefinitions(t *testing.T) {
 		{"deep data with calls", "f(x dyn): '[x, x, x, x]'\n" + deepCalls(300, 30), limited("d0.size()"), "stand for too much text"},
 		{"many definitions", strings.Repeat("a: 1\n", 1) + manyDefinitions(600), limited("a"), "more than 500 definitions"},
 	} {
+		if soak.Skips(i) {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			var got string
 			cpu, memory := measure(10*mostCPU, func() {

@@ -73,7 +73,7 @@ func (d *Done) AskedAgain(self map[string]any) bool {
 func (d *Done) Retried(now time.Time) bool { return d.Until != nil && now.Before(d.Until.Time) }
 
 // doneBy returns what an object has done, or nil.
-func (r *run) doneBy(id Identity) *Done {
+func (r *liveObjects) doneBy(id Identity) *Done {
 	if len(r.result.Done) == 0 {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (r *run) doneBy(id Identity) *Done {
 }
 
 // recalled returns what is left of an object that is done, in place of one that is gone or going.
-func (r *run) recalled(id Identity, live Live) Live {
+func (r *liveObjects) recalled(id Identity, live Live) Live {
 	done := r.doneBy(id)
 	switch {
 	case done == nil, done.AskedAgain(r.in.Self), done.Retried(r.in.Now):
@@ -97,7 +97,7 @@ func (r *run) recalled(id Identity, live Live) Live {
 }
 
 // recalledAll adds what is left of the objects of a child to those that exist.
-func (r *run) recalledAll(c *Child, all []Live) []Live {
+func (r *liveObjects) recalledAll(c *Child, all []Live) []Live {
 	if len(r.result.Done) == 0 || !c.Remembers() {
 		return all
 	}

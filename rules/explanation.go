@@ -25,7 +25,8 @@ func Explain(file *syntax.File, p *Primary, in Input, out *Rendering) *Explanati
 	metadata := mapAt(in.Self, "metadata")
 	in.Self = visible(in.Self, metadata)
 	id := identityFrom(metadata)
-	return &Explanation{file, out, Identity{GVK: p.GVK, Namespace: id.namespace, Name: id.name}, in.Self, in.Exists, in.Trace}
+	return &Explanation{file, out, Identity{GVK: p.GVK, Namespace: id.namespace, Name: id.name}, in.Self, in.Exists,
+		in.Trace}
 }
 
 // Self returns the identity of the primary.
@@ -86,7 +87,7 @@ type Reading struct {
 
 // asking is one question.
 type asking struct {
-	*Explanation
+	of      *Explanation
 	res     *RuleResult
 	src     *syntax.Rule
 	done    map[string]bool // what is explained, and whether its values are withheld
@@ -95,14 +96,15 @@ type asking struct {
 }
 
 func (x *Explanation) ask(rule *Rule) *asking {
-	a := &asking{Explanation: x, done: map[string]bool{}}
+	a := &asking{of: x, done: map[string]bool{}}
 	for i := range x.out.Rules {
 		if x.out.Rules[i].Rule == rule {
 			a.res = &x.out.Rules[i]
 		}
 	}
 	for _, r := range x.file.Rules {
-		if r.Name.Value == rule.Name && r.For.Kind.Value == rule.GVK.Kind && r.For.APIVersion.Value == rule.GVK.GroupVersion().String() {
+		if r.Name.Value == rule.Name && r.For.Kind.Value == rule.GVK.Kind &&
+			r.For.APIVersion.Value == rule.GVK.GroupVersion().String() {
 			a.src = r
 		} else if r.Name.Value == rule.Name && a.src == nil {
 			a.src = r
@@ -178,7 +180,8 @@ func (x *Explanation) Readiness(d *Desired) (all []Origin) {
 func (x *Explanation) Own(rule *Rule, path []any) []Origin {
 	a := x.ask(rule)
 	if len(path) > 1 && path[0] == "status" && rule.status != nil {
-		return a.walk(area{node: a.src.Status.At(path[1].(string)), where: expr.Join("status", path[1].(string)), ops: rule.status.ops}, path[2:])
+		return a.walk(area{node: a.src.Status.At(path[1].(string)), where: expr.Join("status", path[1].(string)),
+			ops: rule.status.ops}, path[2:])
 	}
 	if rule.patch != nil && len(path) > 0 && path[0] != "status" {
 		return a.walk(area{node: a.src.Patch, where: "patch", ops: rule.patch.ops}, path)

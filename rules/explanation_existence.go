@@ -33,7 +33,7 @@ func (a *asking) existence(d *Desired) []Origin {
 func (a *asking) child(c *ChildResult) []Origin {
 	all := a.included(c.Child)
 	for _, it := range c.Child.iterators {
-		if e := a.read.last[it.in]; e != nil {
+		if e := a.of.read.last[it.in]; e != nil {
 			all = append(all, a.list(it.in, e, nil))
 		}
 	}
@@ -53,12 +53,12 @@ func (a *asking) selection() (all []Origin) {
 	}
 	if !rule.Selector.Empty() {
 		o := a.own(rule.Selection+".selector", rule.Pos)
-		o.Role, o.Reads = RoleSelection, []Reading{a.ofSelf("metadata", "labels")}
+		o.Role, o.Reads = RoleSelection, []Reading{a.of.ofSelf("metadata", "labels")}
 		all = append(all, o)
 	}
 	for i := range rule.checks {
 		k := &rule.checks[i]
-		if e := a.read.ran[evaluated{prog: k.prog}]; e != nil && e.value != types.True {
+		if e := a.of.read.ran[evaluated{prog: k.prog}]; e != nil && e.value != types.True {
 			all = append(all, a.program(RoleValidate, fmt.Sprintf("validate[%d]", i), k.prog, evaluated{}, nil, expr.UsedValue))
 		}
 	}
@@ -86,10 +86,12 @@ func (a *asking) included(c *Child) []Origin {
 func (a *asking) list(in *expr.Program, e *evaluation, element []any) Origin {
 	all := Origin{Role: RoleForEach, Rule: a.res.Rule.Name, Field: "forEach", Pos: in.Pos(), Text: in.Text()}
 	var reads []read
-	all.Value, reads = a.read.part(e, nil, expr.UsedExtent)
-	_, more := a.read.part(e, element, expr.UsedPresence)
+	all.Value, reads = a.of.read.part(e, nil, expr.UsedExtent)
+	_, more := a.of.read.part(e, element, expr.UsedPresence)
 	for _, r := range more {
-		if !slices.ContainsFunc(reads, func(o read) bool { return o.of.name == r.of.name && o.use == r.use && slices.Equal(o.path, r.path) }) {
+		if !slices.ContainsFunc(reads, func(o read) bool {
+			return o.of.name == r.of.name && o.use == r.use && slices.Equal(o.path, r.path)
+		}) {
 			reads = append(reads, r)
 		}
 	}
@@ -101,7 +103,7 @@ func (a *asking) list(in *expr.Program, e *evaluation, element []any) Origin {
 // excluded with them.
 func (a *asking) excludedWith(d *Desired) (all []Origin) {
 	found := map[int]bool{}
-	for of, e := range a.read.ran {
+	for of, e := range a.of.read.ran {
 		if of.child == d.Child && of.index == d.Index && of.prog != d.Child.readyWhen && of.prog != d.Child.failWhen {
 			a.childrenRead(e, found, map[*evaluation]bool{})
 		}
@@ -156,7 +158,7 @@ func (a *asking) childrenRead(e *evaluation, found map[int]bool, seen map[*evalu
 			found[v.of.index] = true
 		}
 		for _, p := range programs {
-			a.childrenRead(a.read.ran[evaluated{prog: p}], found, seen)
+			a.childrenRead(a.of.read.ran[evaluated{prog: p}], found, seen)
 		}
 	}
 }

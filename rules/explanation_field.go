@@ -10,7 +10,8 @@ import (
 
 // template returns the whole template of a child.
 func (a *asking) template(d *Desired) area {
-	return area{node: a.sourceOf(d.Child).Template, ops: d.Child.body.ops, more: d.Child.ignored, of: evaluated{child: d.Child, index: d.Index}, child: d.Child}
+	return area{node: a.sourceOf(d.Child).Template, ops: d.Child.body.ops, more: d.Child.ignored,
+		of: evaluated{child: d.Child, index: d.Index}, child: d.Child}
 }
 
 // sourceOf returns a child as it is written.
@@ -100,7 +101,8 @@ func (a *asking) metadata(d *Desired, path []any) []Origin {
 	case "labels", "annotations":
 		if len(path) == 2 {
 			switch path[1] {
-			case LabelRule, LabelChild, AnnotationOrphan, AnnotationShared, AnnotationApplied, AnnotationInstallation, AnnotationIndex:
+			case LabelRule, LabelChild, AnnotationOrphan, AnnotationShared, AnnotationApplied, AnnotationInstallation,
+				AnnotationIndex:
 				return []Origin{a.own("metadata."+path[0].(string), d.Child.Pos)}
 			case AnnotationOwner:
 				return []Origin{a.own("metadata.annotations", d.Child.Pos, "name", "namespace", "uid")}
@@ -117,7 +119,7 @@ func (a *asking) authored(t area, path []any) []Origin {
 		return a.walk(t.in(n, "metadata"), path)
 	}
 	o := t.op("metadata")
-	if e := a.read.ran[t.evaluated(o.prog)]; e == nil || e.value == nil {
+	if e := a.of.read.ran[t.evaluated(o.prog)]; e == nil || e.value == nil {
 		return nil
 	} else if _, has := expr.At(e.value, path); !has {
 		return nil
@@ -129,14 +131,15 @@ func (a *asking) authored(t area, path []any) []Origin {
 func (a *asking) own(where string, pos source.Pos, reads ...string) Origin {
 	o := Origin{Role: RoleValue, Rule: a.res.Rule.Name, Field: where, Pos: pos}
 	for _, field := range reads {
-		o.Reads = append(o.Reads, a.ofSelf("metadata", field))
+		o.Reads = append(o.Reads, a.of.ofSelf("metadata", field))
 	}
 	return o
 }
 
-func (a *asking) ofSelf(path ...any) Reading {
-	one := Reading{Path: expr.Path(self, path), Use: expr.UsedAbsence, Object: &a.self, Field: path}
-	if v, has := expr.At(types.DefaultTypeAdapter.NativeToValue(a.object), path); has {
+// ofSelf reads a field of the primary.
+func (x *Explanation) ofSelf(path ...any) Reading {
+	one := Reading{Path: expr.Path(self, path), Use: expr.UsedAbsence, Object: &x.self, Field: path}
+	if v, has := expr.At(types.DefaultTypeAdapter.NativeToValue(x.object), path); has {
 		one.Use = expr.UsedValue
 		one.Value, _ = jsonValue(v)
 	}
@@ -153,7 +156,7 @@ func (a *asking) name(d *Desired) []Origin {
 	if d.Child.HasReplicas() {
 		o = a.text(RoleName, t, evaluated{child: d.Child})
 		o.Value = d.Identity.Name
-		o.Reads = append(o.Reads, a.ofSelf("metadata", "uid"))
+		o.Reads = append(o.Reads, a.of.ofSelf("metadata", "uid"))
 	}
 	return []Origin{o}
 }
@@ -186,7 +189,8 @@ func (a *asking) ignored(d *Desired, path []any) (all []Origin) {
 			around = around && path[j] == key
 		}
 		if around {
-			all = append(all, a.program(RoleIgnored, f.entry+".when", f.when, evaluated{child: d.Child, index: d.Index}, nil, expr.UsedValue))
+			all = append(all, a.program(RoleIgnored, f.entry+".when", f.when, evaluated{child: d.Child, index: d.Index}, nil,
+				expr.UsedValue))
 		}
 	}
 	return all

@@ -26,7 +26,8 @@ func (a *asking) readings(reads []read) (all []Reading) {
 
 func hasBelow(reads []read, r read) bool {
 	for _, other := range reads {
-		if other.of.name == r.of.name && (len(other.path) > len(r.path) || len(other.path) == len(r.path) && other.use != r.use) && isPrefix(r.path, other.path) {
+		if other.of.name == r.of.name && (len(other.path) > len(r.path) ||
+			len(other.path) == len(r.path) && other.use != r.use) && isPrefix(r.path, other.path) {
 			return true
 		}
 	}
@@ -36,7 +37,8 @@ func hasBelow(reads []read, r read) bool {
 // withinValue reports whether a whole value around a part is read as well.
 func withinValue(reads []read, r read) bool {
 	for _, other := range reads {
-		if other.of.name == r.of.name && other.use == expr.UsedValue && isPrefix(other.path, r.path) && (len(other.path) < len(r.path) || r.use != expr.UsedValue) {
+		if other.of.name == r.of.name && other.use == expr.UsedValue && isPrefix(other.path,
+			r.path) && (len(other.path) < len(r.path) || r.use != expr.UsedValue) {
 			return true
 		}
 	}
@@ -62,7 +64,7 @@ func (a *asking) reading(r read) Reading {
 	}
 	switch v := r.of; {
 	case v.self:
-		one.Object, one.Field = &a.self, r.path
+		one.Object, one.Field = &a.of.self, r.path
 	case v.clock:
 		one.Path, one.Value = "the time", nil
 	case v.local:
@@ -213,14 +215,14 @@ func (a *asking) ofPrevious(one *Reading, r read) {
 	c := a.res.Children[r.of.of.index].Child
 	object, rest := objectIn(r.of.value, r.path)
 	a.at(one, c.GVK, object, rest)
-	if a.exists == nil {
+	if a.of.exists == nil {
 		return
 	}
 	if object == nil {
 		a.once(one, "child "+c.ID, func() []Origin { return a.child(&a.res.Children[r.of.of.index]) })
 		return
 	}
-	live := a.exists(*one.Object)
+	live := a.of.exists(*one.Object)
 	if v, has := expr.At(types.DefaultTypeAdapter.NativeToValue(live), rest); live != nil && has {
 		if _, isMap := v.(traits.Mapper); !isMap || r.use == expr.UsedPresence {
 			return

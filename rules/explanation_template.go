@@ -99,7 +99,7 @@ func (a *asking) item(t area, path []any) (all []Origin) {
 	var before []Origin
 	for i, n := range t.node.Items {
 		at := t.in(n, t.where+expr.Step(i))
-		value, optional := a.mayVanish(at)
+		value, optional := at.mayVanish(a.of.read)
 		switch {
 		case optional && !value.HasValue():
 		case index == 0:
@@ -116,9 +116,9 @@ func (a *asking) item(t area, path []any) (all []Origin) {
 }
 
 // mayVanish returns the optional value of an element that is an expression.
-func (a *asking) mayVanish(t area) (value *types.Optional, is bool) {
+func (t area) mayVanish(read *Trace) (value *types.Optional, is bool) {
 	if o := t.op(t.where); o != nil && o.prog != nil {
-		if e := a.read.ran[t.evaluated(o.prog)]; e != nil {
+		if e := read.ran[t.evaluated(o.prog)]; e != nil {
 			value, is = e.value.(*types.Optional)
 		}
 	}
@@ -191,7 +191,7 @@ func (a *asking) withhold(o *Origin) {
 // program explains an expression that was evaluated.
 func (a *asking) program(role Role, where string, p *expr.Program, of evaluated, path []any, use expr.Use) Origin {
 	of.prog = p
-	return a.evaluation(role, where, p, a.read.ran[of], path, use)
+	return a.evaluation(role, where, p, a.of.read.ran[of], path, use)
 }
 
 func (a *asking) evaluation(role Role, where string, p *expr.Program, e *evaluation, path []any, use expr.Use) Origin {
@@ -203,7 +203,7 @@ func (a *asking) evaluation(role Role, where string, p *expr.Program, e *evaluat
 	if e.err != nil {
 		o.Error = e.err.Message
 	}
-	value, reads := a.read.part(e, path, use)
+	value, reads := a.of.read.part(e, path, use)
 	o.Value, o.Reads = value, a.readings(reads)
 	a.withhold(&o)
 	return o
@@ -226,12 +226,12 @@ func (a *asking) text(role Role, t *text, of evaluated) Origin {
 			continue
 		}
 		shown = append(shown, "${"+p.prog.Text()+"}")
-		e := a.read.ran[evaluated{p.prog, of.child, of.index}]
+		e := a.of.read.ran[evaluated{p.prog, of.child, of.index}]
 		if e == nil || e.err != nil || e.value == nil {
 			o.Error = "not evaluated"
 			continue
 		}
-		_, more := a.read.part(e, nil, expr.UsedValue)
+		_, more := a.of.read.part(e, nil, expr.UsedValue)
 		reads = append(reads, more...)
 		if printed, why := expr.PrintedText(e.value); why == "" {
 			value.WriteString(printed)

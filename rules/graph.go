@@ -111,7 +111,8 @@ func (g *grapher) addParts() {
 	add(Part{Kind: ValidatePart})
 	begin(ChildPart)
 	for _, c := range r.Children {
-		p := Part{Kind: ChildPart, ID: c.ID, Object: c.GVK, Many: c.IsCollection(), When: textOf(c.when), ReadyWhen: textOf(c.readyWhen), FailWhen: textOf(c.failWhen)}
+		p := Part{Kind: ChildPart, ID: c.ID, Object: c.GVK, Many: c.IsCollection(), When: textOf(c.when),
+			ReadyWhen: textOf(c.readyWhen), FailWhen: textOf(c.failWhen)}
 		if c.Timeout > 0 {
 			p.Kind = FinalizePart
 		}
@@ -252,7 +253,8 @@ func (g *grapher) graph() (out Graph) {
 	}
 	index := make([]int, len(g.parts))
 	for i, p := range g.parts {
-		if p.Kind == ValidatePart && !checks || p.Kind == PatchPart && g.rule.patch == nil || p.Kind == StatusPart && g.rule.status == nil {
+		if p.Kind == ValidatePart && !checks || p.Kind == PatchPart && g.rule.patch == nil ||
+			p.Kind == StatusPart && g.rule.status == nil {
 			index[i] = -1
 			continue
 		}
@@ -267,6 +269,9 @@ func (g *grapher) graph() (out Graph) {
 		e.Fields = slices.Compact(e.Fields)
 		out.Edges = append(out.Edges, *e)
 	}
-	slices.SortFunc(out.Edges, func(a, b Edge) int { return cmp.Or(cmp.Compare(a.Reader, b.Reader), cmp.Compare(a.Read, b.Read)) })
+	slices.SortFunc(out.Edges, func(a, b Edge) int {
+		return cmp.Or(cmp.Compare(a.Reader, b.Reader),
+			cmp.Compare(a.Read, b.Read))
+	})
 	return out
 }

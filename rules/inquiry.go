@@ -33,7 +33,7 @@ func Inquire(src *syntax.Rule, e *source.Expr) (*Inquiry, []*source.Error) {
 	if rule == nil {
 		return nil, l.errs
 	}
-	prog := c.compileIn(c.names, e, expr.Any, "expression")
+	prog := c.expressions.compileIn(c.names, e, expr.Any, "expression")
 	if prog == nil {
 		return nil, l.errs
 	}
@@ -45,19 +45,20 @@ func (q *Inquiry) Evaluate(in Input) (a Answer, wrong *source.Error) {
 	failed := func(e *expr.Error) *source.Error { return source.NewError(e.Pos, q.rule.Name, e.Message, "") }
 	defer func() {
 		if v := recover(); v != nil {
-			a, wrong = Answer{}, failed(&expr.Error{Pos: q.prog.Pos(), Message: fmt.Sprintf("internal error while evaluating (%T)", v)})
+			a, wrong = Answer{}, failed(&expr.Error{Pos: q.prog.Pos(),
+				Message: fmt.Sprintf("internal error while evaluating (%T)", v)})
 		}
 	}()
-	r := new(run)
+	r := newRun()
 	r.enter(in, q.rule.GVK)
 	r.begin(q.rule, &RuleResult{Rule: q.rule})
-	frame, err := interpreter.NewExecutionFrame(r)
+	frame, err := interpreter.NewExecutionFrame(&r.variables)
 	if err != nil {
 		return Answer{}, failed(&expr.Error{Pos: q.prog.Pos(), Message: err.Error()})
 	}
 	defer frame.Close()
 	r.frame = frame
-	r.listChildren()
+	r.expansion.listChildren()
 	v, e := q.prog.Eval(frame)
 	if e != nil {
 		return Answer{}, failed(e)
@@ -67,7 +68,7 @@ func (q *Inquiry) Evaluate(in Input) (a Answer, wrong *source.Error) {
 		return Answer{Gone: true}, nil
 	}
 	if u, waits := v.(*types.Unknown); waits {
-		return Answer{Waits: r.waitTrails(u)}, nil
+		return Answer{Waits: r.settling.waitTrails(u)}, nil
 	}
 	if a.Value, err = jsonValue(v); err != nil {
 		return Answer{}, failed(&expr.Error{Pos: q.prog.Pos(), Message: err.Error()})

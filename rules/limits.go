@@ -23,21 +23,24 @@ const (
 )
 
 var (
-	tooLarge            = fmt.Sprintf("the object is larger than %d MiB: split it into several", maxObject>>20)
-	tooMuch             = fmt.Sprintf("the objects of one resource are together larger than %d MiB: make fewer or smaller ones", maxRendering>>20)
-	tooManyConditions   = fmt.Sprintf("more than %d conditions for one resource: shorten the lists", maxConditions)
-	tooLargeConditions  = fmt.Sprintf("the conditions of one resource are together larger than %d MiB: write shorter messages", maxObject>>20)
+	tooLarge = fmt.Sprintf("the object is larger than %d MiB: split it into several", maxObject>>20)
+	tooMuch  = fmt.Sprintf("the objects of one resource are together larger than %d MiB: make fewer or "+
+		"smaller ones", maxRendering>>20)
+	tooManyConditions  = fmt.Sprintf("more than %d conditions for one resource: shorten the lists", maxConditions)
+	tooLargeConditions = fmt.Sprintf("the conditions of one resource are together larger than %d MiB: write shorter "+
+		"messages", maxObject>>20)
 	wrongReason         = fmt.Sprintf("must be one word of at most %d letters, digits and _", maxReason)
 	longMessage         = fmt.Sprintf("is longer than %d characters", maxMessage)
 	longType            = fmt.Sprintf("is longer than %d characters", syntax.MaxConditionType)
-	tooManyCombinations = fmt.Sprintf("the lists have too many combinations: the expressions of a rule may process %d values, shorten the lists", expr.MaxWork)
+	tooManyCombinations = fmt.Sprintf("the lists have too many combinations: the expressions of a rule may process %d "+
+		"values, shorten the lists", expr.MaxWork)
 )
 
 // limitTo sets how far the buffer may grow for an object that begins at start.
-func (r *run) limitTo(start int) { r.limit = min(start+maxObject, maxRendering) }
+func (r *writing) limitTo(start int) { r.limit = min(start+maxObject, maxRendering) }
 
 // tooLarge returns the message of the limit that the buffer exceeds.
-func (r *run) tooLarge() string {
+func (r *writing) tooLarge() string {
 	if r.limit == maxRendering {
 		return tooMuch
 	}
@@ -46,11 +49,11 @@ func (r *run) tooLarge() string {
 
 // noteFull records that the objects of the primary have reached their common limit.
 // Rendering the remaining ones would only find the same error, slowly.
-func (r *run) noteFull() { r.full = r.full || r.limit == maxRendering && len(r.buf) > r.limit }
+func (r *writing) noteFull() { r.full = r.full || r.limit == maxRendering && len(r.buf) > r.limit }
 
 // refuseFull fails an object that exceeds the common limit.
-func (r *run) refuseFull(d *Desired) {
-	r.settle(d, "template", failedAt(d.Child.Pos, tooMuch))
+func (r *writing) refuseFull(d *Desired) {
+	r.settling.settle(d, "template", failedAt(d.Child.Pos, tooMuch))
 }
 
 // whyOversize returns why the API server would reject an object, or "".

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/internal/race"
+	"reconcel/test/race"
 )
 
 // These limit one rendering, whatever the values are.
@@ -279,7 +279,7 @@ func attack(t *testing.T, in Input, rule, want string, most time.Duration) {
 func skipWithRaceDetector(t *testing.T) {
 	t.Helper()
 	if race.Enabled() {
-		t.Skip("slow with the race detector; make unit also runs it without")
+		t.Skip("slow with the race detector; make test also runs it without")
 	}
 }
 

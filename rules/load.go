@@ -40,7 +40,8 @@ func compile(earlier *earlierRules, sources []source.File, unread []*source.Erro
 	file, err := syntax.Parse(sources)
 	var found source.Errors
 	_ = errors.As(err, &found) // Parse returns no other error.
-	l := loader{errs: found, broken: map[string]bool{}, said: map[source.Pos]bool{}, told: map[mistake]bool{}, described: map[describedPart]string{}}
+	l := loader{errs: found, broken: map[string]bool{}, said: map[source.Pos]bool{}, told: map[mistake]bool{},
+		described: map[describedPart]string{}}
 	for _, e := range found {
 		l.broken[e.Rule] = true
 		l.said[e.Pos] = true
@@ -75,7 +76,8 @@ func compile(earlier *earlierRules, sources []source.File, unread []*source.Erro
 		}
 		p.expressions = append(p.expressions, inOrder(expressions)...)
 	}
-	loaded := &Loaded{Sources: sources, File: file, Unread: len(unread) > 0, Errors: source.Collect(sources, slices.Concat(unread, l.errs)), reused: reused}
+	loaded := &Loaded{Sources: sources, File: file, Unread: len(unread) > 0,
+		Errors: source.Collect(sources, slices.Concat(unread, l.errs)), reused: reused}
 	if len(loaded.Errors) == 0 {
 		p.reads = p.computeReads()
 		loaded.Program = p
@@ -121,7 +123,8 @@ func (l *loader) add(p *Program, rule *Rule, src *syntax.Rule) {
 		if other.GVK == rule.GVK {
 			same = other
 		} else if other.GVK.GroupKind() == rule.GVK.GroupKind() {
-			l.errorf(src.For.APIVersion.Pos, rule.Name, "%s.apiVersion: %s is version %s in rule %q: a kind can be watched in only one version",
+			l.errorf(src.For.APIVersion.Pos, rule.Name,
+				"%s.apiVersion: %s is version %s in rule %q: a kind can be watched in only one version",
 				src.For.Entry, rule.GVK.Kind, other.GVK.Version, other.Rules[0].Name)
 			return
 		}
@@ -181,7 +184,8 @@ func (l *loader) checkDescribed(rule *Rule, src *syntax.Rule) {
 	for _, part := range src.Schema.Parts() {
 		key := describedPart{rule.GVK.GroupKind(), part}
 		if other := l.described[key]; other != "" {
-			l.errorf(src.Schema.Pos, rule.Name, "schema.%s: rule %q already has this part of the schema of %s", part, other, rule.GVK.Kind)
+			l.errorf(src.Schema.Pos, rule.Name, "schema.%s: rule %q already has this part of the schema of %s", part, other,
+				rule.GVK.Kind)
 		} else {
 			l.described[key] = rule.Name
 		}

@@ -15,8 +15,10 @@ const (
 	// AnnotationInstallation is the namespace/name of the installation that last
 	// applied the object.
 	AnnotationInstallation = "reconcel.dev/installation"
-	AnnotationOwner        = "reconcel.dev/owner"  // UID/Kind.group/namespace/name of the primary, if an owner reference is not possible; with /reference at its end, beside one
-	AnnotationOrphan       = "reconcel.dev/orphan" // "true": the object stays when its primary is deleted
+	// AnnotationOwner is UID/Kind.group/namespace/name of the primary, if an owner reference is not
+	// possible; with /reference at its end, beside one.
+	AnnotationOwner  = "reconcel.dev/owner"
+	AnnotationOrphan = "reconcel.dev/orphan" // "true": the object stays when its primary is deleted
 	// AnnotationIndex is the index of an object among those of a child with order:
 	// sequential. It says in which order they are deleted when no rule renders them.
 	AnnotationIndex = "reconcel.dev/index"
@@ -42,7 +44,8 @@ const reserved = "reconcel.dev/"
 func Finalizer(rule string) string { return finalizerPrefix + rule }
 
 // ownMarks are the keys that reconcel itself sets.
-var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan, AnnotationIndex, AnnotationRotated, AnnotationStatus, AnnotationShared}
+var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationInstallation, AnnotationOwner,
+	AnnotationOrphan, AnnotationIndex, AnnotationRotated, AnnotationStatus, AnnotationShared}
 
 // Marks returns the part of an apply's body that identifies the owner of the
 // object, without its content. For an object that is adopted and then left
@@ -59,7 +62,8 @@ func Marks(body []byte) ([]byte, error) {
 	out.SetResourceVersion(o.GetResourceVersion())
 	out.SetOwnerReferences(o.GetOwnerReferences())
 	out.SetLabels(selectKeys(o.GetLabels(), LabelRule, LabelChild))
-	out.SetAnnotations(selectKeys(o.GetAnnotations(), AnnotationApplied, AnnotationInstallation, AnnotationOwner, AnnotationOrphan, AnnotationIndex))
+	out.SetAnnotations(selectKeys(o.GetAnnotations(), AnnotationApplied, AnnotationInstallation, AnnotationOwner,
+		AnnotationOrphan, AnnotationIndex))
 	return json.Marshal(out.Object)
 }
 

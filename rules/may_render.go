@@ -106,7 +106,8 @@ func (c *ChildResult) undecided() string {
 
 // Renders reports whether the child renders objects of a kind.
 func (c *ChildResult) Renders(gk schema.GroupKind) bool {
-	return c.Child.GVK.GroupKind() == gk && slices.ContainsFunc(c.Objects, func(d Desired) bool { return d.State != Excluded })
+	return c.Child.GVK.GroupKind() == gk &&
+		slices.ContainsFunc(c.Objects, func(d Desired) bool { return d.State != Excluded })
 }
 
 // summarizeWaits shortens a list of reasons to wait.

@@ -18,8 +18,10 @@ type naming struct {
 }
 
 var (
-	domainNames = naming{validation.IsDNS1123Subdomain, "-.", "lower-case letters, digits, - and ., with a letter or digit at both ends"}
-	labelNames  = naming{validation.IsDNS1123Label, "-", "at most 63 lower-case letters, digits and -, with a letter or digit at both ends"}
+	domainNames = naming{validation.IsDNS1123Subdomain, "-.",
+		"lower-case letters, digits, - and ., with a letter or digit at both ends"}
+	labelNames = naming{validation.IsDNS1123Label, "-",
+		"at most 63 lower-case letters, digits and -, with a letter or digit at both ends"}
 )
 
 const nameOfNamespace = "name of a namespace"

@@ -105,8 +105,8 @@ func eachProgram(ops []op, visit func(where string, p *expr.Program)) {
 
 // looked returns an object of a lookup as expressions see it. If it is the primary, the run knows which fields of it
 // are read.
-func (r *run) looked(l *Lookup, object map[string]any) any {
-	object = r.object(l.GVK, object)
+func (r *queries) looked(l *Lookup, object map[string]any) any {
+	object = r.liveObjects.object(l.GVK, object)
 	if !l.mayHavePrimary || slices.ContainsFunc(r.rule.ownReads, func(o OwnFieldRead) bool { return o.lookup == l }) {
 		return object
 	}
@@ -118,9 +118,10 @@ func (r *run) looked(l *Lookup, object map[string]any) any {
 }
 
 // Read implements expr.Reader: it records what is read of the primary through lookups.
-func (r *run) Read(of any, path []any, use expr.Use, _ any) {
+func (r *queries) Read(of any, path []any, use expr.Use, _ any) {
 	read := primaryRead{of.(*Lookup), expr.Path("patch", path), use}
-	if slices.ContainsFunc(r.rule.patched, func(f patchedField) bool { return read.isOf(f.where) }) && !slices.Contains(r.primaryReads, read) {
+	if slices.ContainsFunc(r.rule.patched, func(f patchedField) bool { return read.isOf(f.where) }) &&
+		!slices.Contains(r.primaryReads, read) {
 		r.primaryReads = append(r.primaryReads, read)
 	}
 }
@@ -138,15 +139,17 @@ func (p primaryRead) isOf(where string) bool {
 }
 
 // ownFieldRead returns the error for a patch that has read the field that it writes through a lookup, or nil.
-func (r *run) ownFieldRead() (where string, err *expr.Error) {
+func (r *queries) ownFieldRead() (where string, err *expr.Error) {
 	if len(r.primaryReads) == 0 {
 		return "", nil
 	}
 	eachProgram(r.rule.patch.ops, func(at string, p *expr.Program) {
 		for _, read := range r.primaryReads {
-			if err == nil && read.isOf(at) && slices.ContainsFunc(p.Paths(), func(trail string) bool { return expr.Root(trail) == read.lookup.ID }) {
+			if err == nil && read.isOf(at) && slices.ContainsFunc(p.Paths(),
+				func(trail string) bool { return expr.Root(trail) == read.lookup.ID }) {
 				where = at
-				err = &expr.Error{Pos: p.Pos(), Message: "is computed from itself: the lookup \"" + read.lookup.ID + "\" has the resource itself"}
+				err = &expr.Error{Pos: p.Pos(), Message: "is computed from itself: the lookup \"" + read.lookup.ID +
+					"\" has the resource itself"}
 			}
 		}
 	})

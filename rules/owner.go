@@ -44,7 +44,8 @@ func ControllerIn(references any, namespace string) (Owner, bool) {
 	if !found {
 		group = ""
 	}
-	return Owner{Kind: schema.GroupKind{Group: group, Kind: kind}, Namespace: namespace, Name: name, UID: types.UID(uid)}, true
+	return Owner{Kind: schema.GroupKind{Group: group, Kind: kind}, Namespace: namespace, Name: name, UID: types.UID(uid)},
+		true
 }
 
 // ControllerVersion returns the apiVersion in the owner reference to the controller, or "".
@@ -95,7 +96,8 @@ func annotatedOwner(object map[string]any) (owner Owner, referenced, ok bool) {
 	if len(parts) != 4 && !referenced {
 		return Owner{}, false, false
 	}
-	return Owner{UID: types.UID(parts[0]), Kind: schema.ParseGroupKind(parts[1]), Namespace: parts[2], Name: parts[3]}, referenced, true
+	return Owner{UID: types.UID(parts[0]), Kind: schema.ParseGroupKind(parts[1]), Namespace: parts[2], Name: parts[3]},
+		referenced, true
 }
 
 // HadReference reports whether an object of replicas was created with an owner reference,
@@ -123,7 +125,8 @@ func HolderOf(object map[string]any, managedFields []any) string {
 		}
 	}
 	if owner, ok := OwnerOf(object); ok {
-		return fmt.Sprintf("owned by %s %s", shownKind(owner.Kind).Kind, strings.TrimPrefix(owner.Namespace+"/"+owner.Name, "/"))
+		return fmt.Sprintf("owned by %s %s", shownKind(owner.Kind).Kind,
+			strings.TrimPrefix(owner.Namespace+"/"+owner.Name, "/"))
 	}
 	if shares := SharesOf(object); len(shares) > 0 {
 		who := shares[0].Owner.String()

@@ -40,19 +40,22 @@ func PauseMistake(object map[string]any) string {
 		case yes:
 			return ""
 		case !understood:
-			return fmt.Sprintf("annotation %s has the value %q, which is neither true nor false: the resource is not paused (write true)",
+			return fmt.Sprintf("annotation %s has the value %q, which is neither true nor false: the resource is not paused "+
+				"(write true)",
 				AnnotationPaused, abbreviate(value))
 		}
 	}
 	if key := misspeltPause(annotations); key != "" {
-		return fmt.Sprintf("annotation %s has no meaning: the resource is not paused (did you mean %s?)", key, AnnotationPaused)
+		return fmt.Sprintf("annotation %s has no meaning: the resource is not paused (did you mean %s?)", key,
+			AnnotationPaused)
 	}
 	labels := LabelsOf(object)
 	if value, ok := labels[AnnotationPaused].(string); ok && mayMeanPause(value) {
 		return fmt.Sprintf("label %s has no meaning: the resource is not paused (set it as an annotation)", AnnotationPaused)
 	}
 	if key := misspeltPause(labels); key != "" {
-		return fmt.Sprintf("label %s has no meaning: the resource is not paused (did you mean the annotation %s?)", key, AnnotationPaused)
+		return fmt.Sprintf("label %s has no meaning: the resource is not paused (did you mean the annotation %s?)", key,
+			AnnotationPaused)
 	}
 	return ""
 }

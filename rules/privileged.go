@@ -10,7 +10,8 @@ import (
 // server. With roles and their bindings, also those of one namespace, whoever can create
 // a primary would hand on permissions that reconcel holds.
 var privilegedGroups = []string{
-	"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "authentication.k8s.io", "authorization.k8s.io",
+	"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "authentication.k8s.io",
+	"authorization.k8s.io",
 	"certificates.k8s.io", "flowcontrol.apiserver.k8s.io", "rbac.authorization.k8s.io",
 }
 

@@ -100,7 +100,8 @@ func (r *Rule) ChildKinds() (kinds []schema.GroupVersionKind) {
 // OrdersTeardown reports whether a rule determines the order of its teardown, which the
 // garbage collector does not keep.
 func (r *Rule) OrdersTeardown() bool {
-	return !r.ForCluster() && (r.finalizes || r.Ordered || slices.ContainsFunc(r.Children, func(c *Child) bool { return c.Sequential }))
+	return !r.ForCluster() && (r.finalizes || r.Ordered ||
+		slices.ContainsFunc(r.Children, func(c *Child) bool { return c.Sequential }))
 }
 
 // Shares reports whether several primaries may share an object of the rule.

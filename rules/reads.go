@@ -71,7 +71,8 @@ func newChildReads() *projection.Builder {
 	b := newObjectReads()
 	b.Below("metadata", "labels").KeepFields(LabelRule, LabelChild)
 	b.Below("metadata", "annotations").KeepPrefix(SharePrefix)
-	b.Below("metadata", "annotations").KeepFields(AnnotationInstallation, AnnotationOwner, AnnotationShared, AnnotationOrphan, AnnotationIndex,
+	b.Below("metadata", "annotations").KeepFields(AnnotationInstallation, AnnotationOwner, AnnotationShared,
+		AnnotationOrphan, AnnotationIndex,
 		AnnotationRotate, AnnotationRotated)
 	return b
 }
@@ -90,7 +91,8 @@ func (bs builders) of(gvk schema.GroupVersionKind) *projection.Builder {
 }
 
 func (bs builders) projections() roleReads {
-	out := roleReads{kinds: make(map[schema.GroupVersionKind]*projection.Projection, len(bs.kinds)), others: hide(bs.empty().Projection())}
+	out := roleReads{kinds: make(map[schema.GroupVersionKind]*projection.Projection, len(bs.kinds)),
+		others: hide(bs.empty().Projection())}
 	for gvk, b := range bs.kinds {
 		out.kinds[gvk] = hide(b.Projection())
 	}

@@ -16,7 +16,8 @@ func (l *Loaded) Recompile(sources []source.File, unread ...*source.Error) *Load
 	if l.Program == nil {
 		return Compile(sources, unread...)
 	}
-	earlier := earlierRules{passages: passagesOf(l.File, l.Sources), written: map[string][]*syntax.Rule{}, rules: map[kindOfRule]*Rule{}}
+	earlier := earlierRules{passages: passagesOf(l.File, l.Sources), written: map[string][]*syntax.Rule{},
+		rules: map[kindOfRule]*Rule{}}
 	for written := range l.File.Written() {
 		earlier.written[written[0].Name.Value] = written
 	}
@@ -64,7 +65,8 @@ func (c *earlierRules) finder(file *syntax.File, sources []source.File) func(wri
 			if was.Pos != r.Pos || was.Digest != r.Digest || was.Definitions != nil || r.Definitions != nil {
 				return nil
 			}
-			found = append(found, c.rules[kindOfRule{was.Name.Value, parseGVK(was.For.APIVersion.Value, was.For.Kind.Value).GroupKind()}])
+			found = append(found, c.rules[kindOfRule{was.Name.Value,
+				parseGVK(was.For.APIVersion.Value, was.For.Kind.Value).GroupKind()}])
 		}
 		return found
 	}

@@ -24,13 +24,14 @@ func (p *Primary) Render(in Input, out *Rendering) {
 	r.enter(in, p.GVK)
 	for i, rule := range p.Rules {
 		res := &out.Rules[i]
-		*res = RuleResult{Rule: rule, Children: res.Children[:0], Conditions: res.Conditions[:0], UndecidedConditions: res.UndecidedConditions[:0]}
+		*res = RuleResult{Rule: rule, Children: res.Children[:0], Conditions: res.Conditions[:0],
+			UndecidedConditions: res.UndecidedConditions[:0]}
 		r.render(rule, res)
 		res.Next = r.clock.Next()
 	}
 	out.buf = r.buf
 	r.failDuplicates(out.Rules)
-	r.failSameTypes(out.Rules)
+	r.statusConditions.failSameTypes(out.Rules)
 	r.forget()
 	for i := range out.Rules {
 		out.Rules[i].sliceBuffer(out.buf)
@@ -42,7 +43,7 @@ func (p *Primary) Render(in Input, out *Rendering) {
 func (r *run) enter(in Input, gvk schema.GroupVersionKind) {
 	metadata := mapAt(in.Self, "metadata")
 	r.in = in
-	r.in.Self = visible(r.object(gvk, in.Self), metadata)
+	r.in.Self = visible(r.liveObjects.object(gvk, in.Self), metadata)
 	r.annotations = mapAt(metadata, "annotations")
 	r.primary = identityIn(metadata, gvk)
 }
@@ -77,13 +78,13 @@ func (res *RuleResult) sliceBuffer(buf []byte) {
 	}
 }
 
-var runs = sync.Pool{New: func() any { return new(run) }}
+var runs = sync.Pool{New: func() any { return newRun() }}
 
 // forget releases the object, so that a pooled run does not keep it in memory.
 func (r *run) forget() {
 	clear(r.lets)
 	clear(r.lookups)
-	*r = run{lets: r.lets[:0], lookups: r.lookups[:0], marks: r.marks[:0]}
+	r.runState = runState{lets: r.lets[:0], lookups: r.lookups[:0], marks: r.marks[:0]}
 }
 
 // render renders one rule.
@@ -100,7 +101,7 @@ func (r *run) evaluate(rule *Rule, res *RuleResult, step func(*run)) {
 		}
 	}()
 	r.begin(rule, res)
-	frame, err := interpreter.NewExecutionFrame(r)
+	frame, err := interpreter.NewExecutionFrame(&r.variables)
 	if err != nil {
 		r.abort(start, &expr.Error{Pos: rule.Pos, Message: "internal error while rendering"})
 		return
@@ -127,7 +128,7 @@ func (r *run) renderSelected() {
 	if res.Err != nil || !res.Matches && !res.Teardown || !r.impersonates() {
 		return
 	}
-	r.listChildren()
+	r.expansion.listChildren()
 	var failed *Failure
 	if !res.Teardown {
 		failed = r.validate()
@@ -138,7 +139,7 @@ func (r *run) renderSelected() {
 		r.renderPatch()
 	}
 	r.renderStatus()
-	r.renderConditions()
+	r.statusConditions.renderConditions()
 	if failed != nil { // Nothing but the status follows an invalid resource, and says so.
 		res.Err, res.Invalid, res.Children = failed, true, res.Children[:0]
 	}
@@ -168,13 +169,14 @@ func (r *run) carriesFinalizer() bool {
 // abort removes everything that a rule has rendered.
 func (r *run) abort(start int, err *expr.Error) {
 	r.buf = r.buf[:start]
-	r.stopRule(r.failure("", "", err))
+	r.stopRule(r.settling.failure("", "", err))
 }
 
 // stopRule ends the rendering of a rule with an error.
 func (r *run) stopRule(f *Failure) {
 	res := r.result
-	*res = RuleResult{Rule: res.Rule, Matches: true, Err: f, Children: res.Children[:0], Conditions: res.Conditions[:0], UndecidedConditions: res.UndecidedConditions[:0]}
+	*res = RuleResult{Rule: res.Rule, Matches: true, Err: f, Children: res.Children[:0], Conditions: res.Conditions[:0],
+		UndecidedConditions: res.UndecidedConditions[:0]}
 }
 
 // impersonates reports whether the rule's account can be impersonated.
@@ -183,7 +185,7 @@ func (r *run) impersonates() bool {
 		return true
 	}
 	if _, err := r.rule.Account.In(r.primary.namespace); err != nil {
-		r.stopRule(r.failure("", "", &expr.Error{Pos: r.rule.accountPos, Message: err.Error()}))
+		r.stopRule(r.settling.failure("", "", &expr.Error{Pos: r.rule.accountPos, Message: err.Error()}))
 		return false
 	}
 	return true
@@ -227,12 +229,13 @@ func (r *run) matches() bool {
 	if rule.when == nil || r.primary.deleted {
 		return true
 	}
-	yes, res := r.evalBool(rule.when)
+	yes, res := r.evaluator.evalBool(rule.when)
 	if res.unknown != nil {
-		res.err = &expr.Error{Pos: rule.when.Pos(), Message: expr.Trails(res.unknown)[0] + " is not there yet: read it with .? or has()"}
+		res.err = &expr.Error{Pos: rule.when.Pos(),
+			Message: expr.Trails(res.unknown)[0] + " is not there yet: read it with .? or has()"}
 	}
 	if res.err != nil {
-		r.stopRule(r.failure("", rule.Selection+".when", res.err))
+		r.stopRule(r.settling.failure("", rule.Selection+".when", res.err))
 		return false
 	}
 	return yes
@@ -245,9 +248,9 @@ func (r *run) validate() *Failure {
 	var failed *Failure // The message of a false check takes precedence over an error of another one.
 	for i := range r.rule.checks {
 		k := &r.rule.checks[i]
-		yes, res := r.evalBool(k.prog)
+		yes, res := r.evaluator.evalBool(k.prog)
 		if res.err != nil && failed == nil {
-			failed = r.failure("", fmt.Sprintf("validate[%d]", i), res.err)
+			failed = r.settling.failure("", fmt.Sprintf("validate[%d]", i), res.err)
 		}
 		if yes || !res.ok() {
 			continue
@@ -269,7 +272,7 @@ func (r *run) validate() *Failure {
 // checkMessage returns the message of a failed check.
 func (r *run) checkMessage(k *check) string {
 	if k.message != nil {
-		if s, res := r.text(k.message); res.ok() && s != "" {
+		if s, res := r.texts.text(k.message); res.ok() && s != "" {
 			return s
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // objectsByKey returns the existing objects of forEach by the keys of their elements. It is
 // unknown while the elements are.
-func (r *run) objectsByKey(c *ChildResult) any {
+func (r *liveObjects) objectsByKey(c *ChildResult) any {
 	switch {
 	case c.State == Excluded:
 		return map[string]any{}

@@ -11,17 +11,17 @@ func (r *run) renderChildren() {
 	for i := range r.result.Children {
 		c := &r.result.Children[i]
 		r.enterChild(c)
-		r.prepareChild(c)
+		r.expansion.prepareChild(c)
 		for j := range c.Objects {
 			d := &c.Objects[j]
 			r.current = d
 			if d.State == Rendered {
-				r.write(d)
+				r.writing.write(d)
 			}
 			if d.State == Rendered {
-				r.writeIgnored(d)
+				r.writing.writeIgnored(d)
 			}
-			r.assessReadiness(d)
+			r.readiness.assessReadiness(d)
 			if d.State == Rendered {
 				r.closedGates(d)
 			}
@@ -32,7 +32,7 @@ func (r *run) renderChildren() {
 }
 
 // write renders an object into the buffer.
-func (r *run) write(d *Desired) {
+func (r *writing) write(d *Desired) {
 	start := len(r.buf)
 	if r.full {
 		r.refuseFull(d)
@@ -46,12 +46,12 @@ func (r *run) write(d *Desired) {
 	if o, res := r.execute(d.Child.body.ops); !res.ok() {
 		r.noteFull()
 		r.buf = r.buf[:start]
-		r.settle(d, o.where, res)
+		r.settling.settle(d, o.where, res)
 		return
 	}
 	if why := whyOversize(r.buf[start:]); why != "" {
 		r.buf = r.buf[:start]
-		r.settle(d, "template", failedAt(d.Child.Pos, why))
+		r.settling.settle(d, "template", failedAt(d.Child.Pos, why))
 		return
 	}
 	d.span = span{start, len(r.buf)}

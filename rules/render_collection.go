@@ -11,6 +11,9 @@ import (
 	"reconcel/rules/expr"
 )
 
+// liveObjects are the primary's objects that exist, as expressions read them.
+type liveObjects struct{ *runState }
+
 // A collection is a child with any number of objects. In expressions it is a list.
 // The list is unknown while one object is missing, because a statement about all
 // objects must not be computed from some of them. existing() returns the objects
@@ -19,7 +22,7 @@ import (
 // collection returns the value of a collection. An excluded one is an empty list.
 // While the primary is deleted, missing objects may never be created, so entries of
 // finalize get the objects that exist.
-func (r *run) collection(c *ChildResult) any {
+func (r *liveObjects) collection(c *ChildResult) any {
 	if why := c.incomplete(); why != "" && !r.ending {
 		return expr.NewIncomplete(c.Child.ID + " (" + why + ")")
 	}
@@ -52,7 +55,7 @@ func (c *ChildResult) incomplete() string {
 // existing returns the existing objects, sorted by name: the desired ones or, while
 // these are not known, all that were created for the child. It builds the list once
 // per rendering.
-func (r *run) existing(c *ChildResult) []any {
+func (r *liveObjects) existing(c *ChildResult) []any {
 	if c.existing != nil {
 		return c.existing
 	}
@@ -74,7 +77,7 @@ func (r *run) existing(c *ChildResult) []any {
 	return list
 }
 
-func (r *run) appendObjects(list []any, of *Child, all []Live) []any {
+func (r *liveObjects) appendObjects(list []any, of *Child, all []Live) []any {
 	for _, live := range all {
 		if live.Object != nil {
 			list = append(list, r.object(of.GVK, live.Object))

@@ -10,8 +10,17 @@ import (
 	"reconcel/rules/syntax"
 )
 
+// statusConditions are the conditions that a rule sets on its primary.
+type statusConditions struct {
+	*runState
+	settling  *settling
+	evaluator *evaluator
+	texts     *texts
+	loops     *loops
+}
+
 // renderConditions computes the conditions.
-func (r *run) renderConditions() {
+func (r *statusConditions) renderConditions() {
 	for i := range r.rule.conditions {
 		k := &r.rule.conditions[i]
 		if len(k.iterators) > 0 {
@@ -24,13 +33,13 @@ func (r *run) renderConditions() {
 }
 
 // renderCondition computes a condition of a type.
-func (r *run) renderCondition(c Condition) {
+func (r *statusConditions) renderCondition(c Condition) {
 	k := c.from
-	yes, res := r.evalBool(k.when)
+	yes, res := r.evaluator.evalBool(k.when)
 	switch {
 	case res.err != nil:
-		f := r.failure(c.subject(), "when", res.err)
-		r.statusFailure(f)
+		f := r.settling.failure(c.subject(), "when", res.err)
+		r.settling.statusFailure(f)
 		c.Status, c.Reason, c.Message = Unknown, string(f.Reason), f.Message
 	case res.unknown != nil:
 		c.Status = Unknown
@@ -74,20 +83,20 @@ func reasonOf(typ string) string {
 
 // undecided returns why a condition is Unknown. An excluded child does not make the
 // condition False: the author decides with .? or has() what its absence means.
-func (r *run) undecided(res result) (reason, message string) {
-	if ids := r.excluded(res.unknown); ids != nil {
+func (r *statusConditions) undecided(res result) (reason, message string) {
+	if ids := r.settling.excluded(res.unknown); ids != nil {
 		return "Excluded", "disabled by when: " + strings.Join(ids, ", ")
 	}
 	return "Waiting", "waits for " + strings.Join(expr.Trails(res.unknown), ", ")
 }
 
 // conditionReason computes the reason. It is empty while it waits.
-func (r *run) conditionReason(c *Condition) string {
+func (r *statusConditions) conditionReason(c *Condition) string {
 	t := c.from.reason
 	if t == nil {
 		return ""
 	}
-	s, res := r.shortText(t, maxReason, wrongReason)
+	s, res := r.texts.shortText(t, maxReason, wrongReason)
 	if res.ok() && !syntax.IsReason(s) {
 		res = failedAt(t.pos, wrongReason)
 	}
@@ -95,19 +104,19 @@ func (r *run) conditionReason(c *Condition) string {
 }
 
 // conditionMessage computes the message. It is empty while it waits.
-func (r *run) conditionMessage(c *Condition) string {
+func (r *statusConditions) conditionMessage(c *Condition) string {
 	t := c.from.message
 	if t == nil {
 		return ""
 	}
-	s, res := r.shortText(t, maxMessage, longMessage)
+	s, res := r.texts.shortText(t, maxMessage, longMessage)
 	return r.conditionText(c, t.where, s, res)
 }
 
 // conditionText returns a text of a condition, or "" if it waits or fails.
-func (r *run) conditionText(c *Condition, where, s string, res result) string {
+func (r *statusConditions) conditionText(c *Condition, where, s string, res result) string {
 	if res.err != nil {
-		r.statusFailure(r.failure(c.subject(), where, res.err))
+		r.settling.statusFailure(r.settling.failure(c.subject(), where, res.err))
 	}
 	if !res.ok() {
 		return ""
@@ -124,12 +133,12 @@ type element struct {
 
 // renderEachCondition computes the conditions of the elements of forEach. While these are
 // not known, it is undecided which conditions there should be: those that exist stay.
-func (r *run) renderEachCondition(k *condition, entry int) {
+func (r *statusConditions) renderEachCondition(k *condition, entry int) {
 	r.element = element{locals: k.locals}
 	defer func() { r.element = element{} }()
 	last := k.iterators[len(k.iterators)-1].in.Pos()
 	var elements [][]any
-	res := r.eachElement(k.iterators, &r.element.values, func() result {
+	res := r.loops.eachElement(k.iterators, &r.element.values, func() result {
 		if r.conditions+len(elements) >= maxConditions {
 			return failedAt(last, tooManyConditions)
 		}
@@ -156,9 +165,9 @@ func (r *run) renderEachCondition(k *condition, entry int) {
 
 // renderElement computes the condition of an element, and reports whether its type is
 // decided.
-func (r *run) renderElement(c Condition) bool {
+func (r *statusConditions) renderElement(c Condition) bool {
 	t := c.from.typ
-	typ, res := r.shortText(t, syntax.MaxConditionType, longType)
+	typ, res := r.texts.shortText(t, syntax.MaxConditionType, longType)
 	if res.ok() {
 		if why := syntax.InvalidConditionType(typ); why != "" {
 			res = failedAt(t.pos, why)
@@ -174,20 +183,20 @@ func (r *run) renderElement(c Condition) bool {
 
 // settleCondition records why the types of conditions are not known, and reports whether
 // they are decided: what reads an excluded child is not wanted either.
-func (r *run) settleCondition(subject, field string, res result) (decided bool) {
+func (r *statusConditions) settleCondition(subject, field string, res result) (decided bool) {
 	switch {
 	case res.err != nil:
-		r.statusFailure(r.failure(subject, field, res.err))
+		r.settling.statusFailure(r.settling.failure(subject, field, res.err))
 		return false
 	case res.unknown != nil:
-		r.result.StatusWaits = append(r.result.StatusWaits, FieldWait{Field: subject, Waits: r.waitsOf(res.unknown)})
-		return r.excluded(res.unknown) != nil
+		r.result.StatusWaits = append(r.result.StatusWaits, FieldWait{Field: subject, Waits: r.settling.waitsOf(res.unknown)})
+		return r.settling.excluded(res.unknown) != nil
 	}
 	return true
 }
 
 // failSameTypes fails conditions of one type. One of them remains, which is Unknown.
-func (r *run) failSameTypes(rules []RuleResult) {
+func (r *statusConditions) failSameTypes(rules []RuleResult) {
 	if r.conditions == 0 {
 		return // The types are literal, and known to differ.
 	}
@@ -218,10 +227,10 @@ func (r *run) failSameTypes(rules []RuleResult) {
 }
 
 // failSameType fails a condition that has the type of another one.
-func (r *run) failSameType(res *RuleResult, c *Condition, otherRule *RuleResult, other *Condition) {
+func (r *statusConditions) failSameType(res *RuleResult, c *Condition, otherRule *RuleResult, other *Condition) {
 	r.rule, r.result = res.Rule, res
-	f := r.failure(c.subject(), "type", &expr.Error{Pos: c.from.typ.pos,
+	f := r.settling.failure(c.subject(), "type", &expr.Error{Pos: c.from.typ.pos,
 		Message: fmt.Sprintf("%s of rule %q has the same type", other.subject(), otherRule.Rule.Name)})
-	r.statusFailure(f)
+	r.settling.statusFailure(f)
 	c.Status, c.Reason, c.Message = Unknown, string(f.Reason), f.Message
 }

@@ -2,18 +2,25 @@ package rules
 
 import "github.com/google/cel-go/common/types"
 
+// dataValues are data with expressions in them, as lets and queries have.
+type dataValues struct {
+	*runState
+	evaluator *evaluator
+	texts     *texts
+}
+
 // value computes the data: a native value, an empty optional, an unknown or an
 // error.
-func (r *run) value(d *data) any {
+func (r *dataValues) value(d *data) any {
 	switch {
 	case d.prog != nil:
-		v, err := r.eval(d.prog)
+		v, err := r.evaluator.eval(d.prog)
 		if err != nil {
 			return types.WrapErr(err)
 		}
 		return v
 	case d.text != nil:
-		s, res := r.text(d.text)
+		s, res := r.texts.text(d.text)
 		if res.unknown != nil {
 			return res.unknown
 		}
@@ -31,7 +38,7 @@ func (r *run) value(d *data) any {
 
 // containerValue computes a map or list. It omits absent entries, and null in a
 // map.
-func (r *run) containerValue(d *data) any {
+func (r *dataValues) containerValue(d *data) any {
 	var m map[string]any
 	var list []any
 	if d.isMap {

@@ -34,7 +34,8 @@ func (r *run) failDuplicates(rules []RuleResult) {
 				if d.State == Excluded || d.Identity.Name == "" {
 					continue
 				}
-				this, key := ruleObject{rules[i].Rule.Name, d}, objectKey{d.Identity.GVK.GroupKind(), d.Identity.Namespace, d.Identity.Name}
+				this, key := ruleObject{rules[i].Rule.Name, d},
+					objectKey{d.Identity.GVK.GroupKind(), d.Identity.Namespace, d.Identity.Name}
 				if other, taken := first[key]; taken {
 					this.fail(other)
 					other.fail(this)
@@ -54,6 +55,7 @@ func (c ruleObject) fail(other ruleObject) {
 	}
 	d.State, d.Waits, d.duplicate = Failed, d.Waits[:0], true
 	d.Readiness, d.Reason = kstatus.Progressing, cannotRender
-	d.Err = &Failure{Reason: RuleError, Message: fmt.Sprintf("%s: rule %q: %s: metadata.name: %s of rule %q has the same kind, namespace and name",
+	d.Err = &Failure{Reason: RuleError, Message: fmt.Sprintf(
+		"%s: rule %q: %s: metadata.name: %s of rule %q has the same kind, namespace and name",
 		d.Child.name.pos, c.rule, d.Subject(), other.d.Subject(), other.rule)}
 }

@@ -8,13 +8,20 @@ import (
 	"reconcel/rules/expr"
 )
 
+// loops are over the elements of forEach.
+type loops struct {
+	*runState
+	evaluator *evaluator
+	spending  *spending
+}
+
 // perCombination is the cost of evaluating the list of an iterator, in values.
 const perCombination = 50
 
 // eachElement visits each element of a list, or each combination of elements from several
 // lists. The values of the iterators are in values, where the expressions of later lists
 // read them. It ends at the first result that is not ok, and returns it.
-func (r *run) eachElement(iterators []iterator, values *[]any, visit func() result) result {
+func (r *loops) eachElement(iterators []iterator, values *[]any, visit func() result) result {
 	if len(iterators) == 0 {
 		return visit()
 	}
@@ -23,7 +30,7 @@ func (r *run) eachElement(iterators []iterator, values *[]any, visit func() resu
 	if !res.ok() {
 		return res
 	}
-	if !r.Work(perCombination + len(list)) {
+	if !r.spending.Work(perCombination + len(list)) {
 		return failedAt(it.in.Pos(), tooManyCombinations)
 	}
 	outer := len(*values)
@@ -41,8 +48,8 @@ func (r *run) eachElement(iterators []iterator, values *[]any, visit func() resu
 }
 
 // listElements evaluates the list of an iterator.
-func (r *run) listElements(p *expr.Program) ([]ref.Val, result) {
-	v, res := r.evalPresent(p, "must be a list, but the value is absent: give it a default with orValue([])")
+func (r *loops) listElements(p *expr.Program) ([]ref.Val, result) {
+	v, res := r.evaluator.evalPresent(p, "must be a list, but the value is absent: give it a default with orValue([])")
 	if !res.ok() {
 		return nil, res
 	}

@@ -11,8 +11,11 @@ import (
 	"reconcel/rules/source"
 )
 
+// An evaluator evaluates the expressions of a rule.
+type evaluator struct{ *runState }
+
 // eval evaluates an expression of the rule. All expressions go through it.
-func (r *run) eval(p *expr.Program) (ref.Val, *expr.Error) {
+func (r *evaluator) eval(p *expr.Program) (ref.Val, *expr.Error) {
 	var outer *evaluation
 	if r.in.Trace != nil {
 		outer = r.in.Trace.begin(r.evaluated(p))
@@ -31,7 +34,7 @@ func (r *run) eval(p *expr.Program) (ref.Val, *expr.Error) {
 
 // evalPresent evaluates an expression whose value must not be absent: absent is the
 // message then.
-func (r *run) evalPresent(p *expr.Program, absent string) (ref.Val, result) {
+func (r *evaluator) evalPresent(p *expr.Program, absent string) (ref.Val, result) {
 	v, err := r.eval(p)
 	if err != nil {
 		return nil, result{err: err}
@@ -47,7 +50,7 @@ func (r *run) evalPresent(p *expr.Program, absent string) (ref.Val, result) {
 }
 
 // evalBool evaluates an expression to true or false.
-func (r *run) evalBool(p *expr.Program) (bool, result) {
+func (r *evaluator) evalBool(p *expr.Program) (bool, result) {
 	v, res := r.evalPresent(p, "must be true or false, but the value is absent")
 	yes, ok := v.(types.Bool)
 	if res.ok() && !ok {
@@ -58,7 +61,7 @@ func (r *run) evalBool(p *expr.Program) (bool, result) {
 
 // wholeNumber evaluates an expression to a whole number from least to the number of objects that a child
 // may have. It returns least for any other value.
-func (r *run) wholeNumber(p *expr.Program, least int, of *Child) (int, result) {
+func (r *evaluator) wholeNumber(p *expr.Program, least int, of *Child) (int, result) {
 	v, res := r.evalPresent(p, "must be a whole number, but the value is absent")
 	if !res.ok() {
 		return least, res

@@ -8,7 +8,7 @@ import (
 )
 
 // checkGenerated returns an error for a description of a generated value that is wrong.
-func (r *run) checkGenerated(d *Desired, text []byte) result {
+func (r *writing) checkGenerated(d *Desired, text []byte) result {
 	if _, err := generate.Parse(text); err != nil {
 		return failedAt(d.Child.Pos, err.Error())
 	}

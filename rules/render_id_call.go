@@ -15,17 +15,17 @@ type idCall struct {
 }
 
 // idCallValue returns the value of a call.
-func (r *run) idCallValue(call idCall) any {
+func (r *variables) idCallValue(call idCall) any {
 	if call.of.kind == lookupVariable {
 		return r.lookupExists(call.of.index)
 	}
 	c := &r.result.Children[call.of.index]
-	r.prepareChild(c)
+	r.expansion.prepareChild(c)
 	switch call.function {
 	case expr.Existing:
-		return r.existing(c)
+		return r.liveObjects.existing(c)
 	case expr.ByKey:
-		return r.objectsByKey(c)
+		return r.liveObjects.objectsByKey(c)
 	case expr.Exists:
 		return c.exists()
 	}
@@ -34,8 +34,8 @@ func (r *run) idCallValue(call idCall) any {
 
 // lookupExists reports whether a looked-up object exists. It is unknown while the name of
 // the object is, or the kind cannot be listed.
-func (r *run) lookupExists(i int) any {
-	v := r.lookupValue(i)
+func (r *variables) lookupExists(i int) any {
+	v := r.queries.lookupValue(i)
 	switch v.(type) {
 	case *types.Err:
 		return v

@@ -6,13 +6,13 @@ import (
 
 // identify computes the name and namespace of an object and finds the live one,
 // even if the object has to wait.
-func (r *run) identify(d *Desired) {
+func (r *expansion) identify(d *Desired) {
 	outer := r.current
 	r.current = d
 	defer func() { r.current = outer }()
-	name, res := r.text(d.Child.name)
+	name, res := r.texts.text(d.Child.name)
 	if !res.ok() {
-		r.settle(d, d.Child.name.where, res)
+		r.settling.settle(d, d.Child.name.where, res)
 		return
 	}
 	ns, ok := r.namespaceOf(d)
@@ -21,13 +21,13 @@ func (r *run) identify(d *Desired) {
 	}
 	r.setIdentity(d, Identity{GVK: d.Child.GVK, Namespace: ns, Name: name})
 	if d.Identity.Name != "" && r.in.Observed != nil {
-		d.Done = r.doneBy(d.Identity)
-		d.Live = r.recalled(d.Identity, r.in.Observed(d.Identity))
+		d.Done = r.liveObjects.doneBy(d.Identity)
+		d.Live = r.liveObjects.recalled(d.Identity, r.in.Observed(d.Identity))
 	}
 }
 
 // setIdentity sets the identity of an object if it is valid.
-func (r *run) setIdentity(d *Desired, id Identity) {
+func (r *expansion) setIdentity(d *Desired, id Identity) {
 	if why := illegalName(id.GVK.GroupKind(), id.Name); why != "" {
 		r.failName(d, d.Child.name, why)
 		return
@@ -38,7 +38,7 @@ func (r *run) setIdentity(d *Desired, id Identity) {
 }
 
 // namespaceOf computes the namespace of an object: by default the primary's own.
-func (r *run) namespaceOf(d *Desired) (string, bool) {
+func (r *expansion) namespaceOf(d *Desired) (string, bool) {
 	t := d.Child.namespace
 	switch {
 	case d.Child.allowed:
@@ -50,9 +50,9 @@ func (r *run) namespaceOf(d *Desired) (string, bool) {
 	case t == nil:
 		return r.primary.home, true
 	}
-	ns, res := r.text(t)
+	ns, res := r.texts.text(t)
 	if !res.ok() {
-		r.settle(d, t.where, res)
+		r.settling.settle(d, t.where, res)
 		return "", false
 	}
 	if why := r.illegalNamespace(ns); why != "" {
@@ -64,7 +64,7 @@ func (r *run) namespaceOf(d *Desired) (string, bool) {
 
 // illegalNamespace returns why a child cannot be in a namespace, or "". Permission
 // to create a primary must not imply permission to write to other namespaces.
-func (r *run) illegalNamespace(ns string) string {
+func (r *expansion) illegalNamespace(ns string) string {
 	switch {
 	case len(validation.IsDNS1123Label(ns)) > 0:
 		return "it is not the name of a namespace"
@@ -77,10 +77,10 @@ func (r *run) illegalNamespace(ns string) string {
 }
 
 // failName fails an object whose name or namespace is invalid.
-func (r *run) failName(d *Desired, t *text, why string) {
+func (r *expansion) failName(d *Desired, t *text, why string) {
 	pos := t.pos
 	if programs := t.programs(); len(programs) > 0 {
 		pos = programs[0].Pos()
 	}
-	r.settle(d, t.where, failedAt(pos, why))
+	r.settling.settle(d, t.where, failedAt(pos, why))
 }

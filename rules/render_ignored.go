@@ -16,18 +16,18 @@ type value struct {
 // decision is not known, the object stays as it is, because neither answer is safe.
 // A condition that reads an excluded child is an error: otherwise it would exclude
 // the whole object because of one field.
-func (r *run) decideIgnored(d *Desired) bool {
+func (r *writing) decideIgnored(d *Desired) bool {
 	for i := range d.Child.ignored {
 		f := &d.Child.ignored[i]
 		ignored := true
 		if f.when != nil {
 			var res result
-			ignored, res = r.evalBool(f.when)
-			if ids := r.excluded(res.unknown); ids != nil {
+			ignored, res = r.evaluator.evalBool(f.when)
+			if ids := r.settling.excluded(res.unknown); ids != nil {
 				res = failedAt(f.when.Pos(), "reads "+strings.Join(ids, ", ")+", which when excludes: read it with .? or has()")
 			}
 			if !res.ok() {
-				r.settle(d, f.entry+".when", res)
+				r.settling.settle(d, f.entry+".when", res)
 				return false
 			}
 		}
@@ -38,7 +38,7 @@ func (r *run) decideIgnored(d *Desired) bool {
 
 // writeIgnorable writes a field with a condition into the rendering, unless the
 // field is ignored.
-func (r *run) writeIgnorable(o *op) result {
+func (r *writing) writeIgnorable(o *op) result {
 	if r.current.ignoring[o.index] {
 		return result{}
 	}
@@ -57,7 +57,7 @@ func (r *run) writeIgnorable(o *op) result {
 
 // writeIgnored computes the initial values of ignored fields. They are not needed
 // once the object exists.
-func (r *run) writeIgnored(d *Desired) {
+func (r *writing) writeIgnored(d *Desired) {
 	for i := range d.Child.ignored {
 		if !d.ignoring[i] {
 			d.ignored = append(d.ignored, value{})
@@ -77,14 +77,14 @@ func (r *run) writeIgnored(d *Desired) {
 			r.noteFull()
 			r.buf = r.buf[:start]
 			if d.Live.Object == nil || f.generated {
-				r.settle(d, o.where, res)
+				r.settling.settle(d, o.where, res)
 			}
 		}
 		if end := len(r.buf); end > start {
 			r.buf = r.buf[:end-1] // The comma of the entry.
 		}
 		if res.ok() && f.generated {
-			r.settle(d, f.entry, r.checkGenerated(d, r.buf[start:]))
+			r.settling.settle(d, f.entry, r.checkGenerated(d, r.buf[start:]))
 		}
 		d.ignored = append(d.ignored, value{span: span{start, len(r.buf)}})
 	}

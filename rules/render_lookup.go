@@ -12,8 +12,17 @@ import (
 	"reconcel/rules/expr"
 )
 
+// queries run the lookups of a rule.
+type queries struct {
+	*runState
+	settling    *settling
+	texts       *texts
+	dataValues  *dataValues
+	liveObjects *liveObjects
+}
+
 // lookupValue returns the value of a lookup: the object, or the list.
-func (r *run) lookupValue(i int) any {
+func (r *queries) lookupValue(i int) any {
 	v := &r.lookups[i]
 	if v.done {
 		return v.value
@@ -35,7 +44,7 @@ func (r *run) lookupValue(i int) any {
 	return v.value
 }
 
-func (r *run) findObjects(l *Lookup) (any, result) {
+func (r *queries) findObjects(l *Lookup) (any, result) {
 	if r.in.Lookup == nil {
 		if l.One() {
 			return nil, result{unknown: l.gone}
@@ -62,7 +71,7 @@ func (r *run) findObjects(l *Lookup) (any, result) {
 		}
 		return list, result{}
 	case len(found) == 0:
-		r.noteAbsent(l, q)
+		r.settling.noteAbsent(l, q)
 		return nil, result{unknown: l.gone}
 	}
 	return r.looked(l, found[0]), result{}
@@ -70,7 +79,7 @@ func (r *run) findObjects(l *Lookup) (any, result) {
 
 // findNamed returns the objects of a list of names, in its order. Names that are
 // repeated or have no object are left out.
-func (r *run) findNamed(l *Lookup) (any, result) {
+func (r *queries) findNamed(l *Lookup) (any, result) {
 	q, res := r.lookupNamespace(l)
 	if !res.ok() {
 		return nil, res
@@ -99,8 +108,8 @@ func (r *run) findNamed(l *Lookup) (any, result) {
 }
 
 // names computes the names of a lookup, each once.
-func (r *run) names(l *Lookup) (names []string, res result) {
-	v := r.value(l.names)
+func (r *queries) names(l *Lookup) (names []string, res result) {
+	v := r.dataValues.value(l.names)
 	switch w := v.(type) {
 	case *types.Unknown:
 		return nil, result{unknown: w}
@@ -131,12 +140,12 @@ func (r *run) names(l *Lookup) (names []string, res result) {
 }
 
 // lookupNamespace computes the namespace of a lookup.
-func (r *run) lookupNamespace(l *Lookup) (q Query, res result) {
+func (r *queries) lookupNamespace(l *Lookup) (q Query, res result) {
 	q.Namespace = r.primary.home
 	if l.namespace == nil {
 		return q, result{}
 	}
-	if q.Namespace, res = r.text(l.namespace); !res.ok() {
+	if q.Namespace, res = r.texts.text(l.namespace); !res.ok() {
 		return q, res
 	}
 	q.Everywhere = q.Namespace == ""
@@ -147,12 +156,12 @@ func (r *run) lookupNamespace(l *Lookup) (q Query, res result) {
 }
 
 // lookupQuery computes the query of a lookup.
-func (r *run) lookupQuery(l *Lookup) (q Query, res result) {
+func (r *queries) lookupQuery(l *Lookup) (q Query, res result) {
 	if q, res = r.lookupNamespace(l); !res.ok() {
 		return q, res
 	}
 	if l.name != nil {
-		q.Name, res = r.text(l.name)
+		q.Name, res = r.texts.text(l.name)
 		if res.ok() && q.Name == "" {
 			res.err = &expr.Error{Pos: l.where, Message: "name: is empty"}
 		}
@@ -161,7 +170,7 @@ func (r *run) lookupQuery(l *Lookup) (q Query, res result) {
 	if q.Selector = l.fixed; q.Selector != nil {
 		return q, result{}
 	}
-	v := r.value(l.selector)
+	v := r.dataValues.value(l.selector)
 	switch w := v.(type) {
 	case *types.Unknown:
 		return q, result{unknown: w}
@@ -188,7 +197,7 @@ func jsonValue(v any) (out any, err error) {
 }
 
 // unreadable returns why a lookup may not read a namespace, or "".
-func (r *run) unreadable(q Query) string {
+func (r *queries) unreadable(q Query) string {
 	allowed := r.rule.allow.readNamespaces
 	switch {
 	case q.Everywhere:

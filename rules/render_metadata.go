@@ -10,8 +10,8 @@ import (
 
 // computeMetadata evaluates metadata that is one expression, for the operations that write
 // its fields.
-func (r *run) computeMetadata(o *op) result {
-	v, res := r.evalPresent(o.prog, "must be a map, but the value is absent")
+func (r *writing) computeMetadata(o *op) result {
+	v, res := r.evaluator.evalPresent(o.prog, "must be a map, but the value is absent")
 	if !res.ok() {
 		return res
 	}

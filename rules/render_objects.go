@@ -7,18 +7,29 @@ import (
 	"reconcel/rules/source"
 )
 
+// An expansion lists the objects of a child and their identities.
+type expansion struct {
+	*runState
+	settling    *settling
+	evaluator   *evaluator
+	texts       *texts
+	liveObjects *liveObjects
+	loops       *loops
+}
+
 // listChildren resets the results of the rule's children.
-func (r *run) listChildren() {
+func (r *expansion) listChildren() {
 	children := resize(r.result.Children, len(r.rule.Children))
 	for i := range children {
 		c := &children[i]
-		*c = ChildResult{Child: r.rule.Children[i], Waits: c.Waits[:0], Objects: c.Objects[:0], Finished: c.Finished[:0], MaxUnavailable: 1}
+		*c = ChildResult{Child: r.rule.Children[i], Waits: c.Waits[:0], Objects: c.Objects[:0], Finished: c.Finished[:0],
+			MaxUnavailable: 1}
 	}
 	r.result.Children = children
 }
 
 // prepareChild decides which objects a child has, when they are first needed.
-func (r *run) prepareChild(c *ChildResult) {
+func (r *expansion) prepareChild(c *ChildResult) {
 	if c.prepared || c.preparing {
 		return
 	}
@@ -37,16 +48,16 @@ func (r *run) prepareChild(c *ChildResult) {
 }
 
 // expandChild decides whether a child should exist, and with which objects.
-func (r *run) expandChild(c *ChildResult) {
+func (r *expansion) expandChild(c *ChildResult) {
 	if c.Child.Timeout > 0 && !r.result.Teardown {
 		c.State = Excluded // Entries of finalize wait for the deletion of the primary.
 		return
 	}
 	if p := c.Child.when; p != nil {
-		yes, res := r.evalBool(p)
+		yes, res := r.evaluator.evalBool(p)
 		switch {
 		case !res.ok():
-			r.settleAll(c, "when", res)
+			r.settling.settleAll(c, "when", res)
 		case !yes:
 			c.State = Excluded
 		}
@@ -57,8 +68,8 @@ func (r *run) expandChild(c *ChildResult) {
 	c.included = c.State == Rendered
 	if p := c.Child.unavailable; p != nil {
 		var res result // While it is not known, it is 1, and the child does not wait for it.
-		if c.MaxUnavailable, res = r.wholeNumber(p, 1, c.Child); res.err != nil {
-			r.settleAll(c, "maxUnavailable", res)
+		if c.MaxUnavailable, res = r.evaluator.wholeNumber(p, 1, c.Child); res.err != nil {
+			r.settling.settleAll(c, "maxUnavailable", res)
 		}
 	}
 	if c.Child.Sequential {
@@ -77,7 +88,7 @@ func (r *run) expandChild(c *ChildResult) {
 }
 
 // add appends an object to a child.
-func (r *run) add(c *ChildResult) *Desired {
+func (r *expansion) add(c *ChildResult) *Desired {
 	at := len(c.Objects)
 	c.Objects = resize(c.Objects, at+1)
 	d := &c.Objects[at]
@@ -88,7 +99,7 @@ func (r *run) add(c *ChildResult) *Desired {
 }
 
 // count adds objects of a child to those that the primary owns.
-func (r *run) count(c *ChildResult, n int) {
+func (r *expansion) count(c *ChildResult, n int) {
 	r.objects += n
 	if c.Child.MaxObjects == 0 {
 		r.sharing += n
@@ -97,16 +108,16 @@ func (r *run) count(c *ChildResult, n int) {
 
 // hasRoom reports whether the primary may own more objects. It fails the child
 // otherwise.
-func (r *run) hasRoom(c *ChildResult, more int, where string, pos source.Pos) bool {
+func (r *expansion) hasRoom(c *ChildResult, more int, where string, pos source.Pos) bool {
 	why := r.whyFull(c, more)
 	if why != "" {
-		r.settleAll(c, where, failedAt(pos, why))
+		r.settling.settleAll(c, where, failedAt(pos, why))
 	}
 	return why == ""
 }
 
 // whyFull returns the limit that more objects of a child would exceed, or "".
-func (r *run) whyFull(c *ChildResult, more int) string {
+func (r *expansion) whyFull(c *ChildResult, more int) string {
 	switch most := c.Child.MaxObjects; {
 	case r.objects+more > mostChildren:
 		return fmt.Sprintf("more than %d objects for one resource: make several resources", mostChildren)
@@ -120,14 +131,14 @@ func (r *run) whyFull(c *ChildResult, more int) string {
 
 // expandEach adds an object for each element, or for each combination of elements
 // from several lists.
-func (r *run) expandEach(c *ChildResult) {
+func (r *expansion) expandEach(c *ChildResult) {
 	if c.State != Rendered {
 		return // Nothing may be deleted, whatever the list contains.
 	}
 	scratch := Desired{Child: c.Child}
 	r.current = &scratch
 	last := c.Child.iterators[len(c.Child.iterators)-1].in.Pos()
-	r.settleAll(c, "forEach", r.eachElement(c.Child.iterators, &scratch.values, func() result {
+	r.settling.settleAll(c, "forEach", r.loops.eachElement(c.Child.iterators, &scratch.values, func() result {
 		if why := r.whyFull(c, 1); why != "" {
 			return failedAt(last, why)
 		}

@@ -13,18 +13,18 @@ func (r *run) renderPatch() {
 	r.limit = start + maxObject
 	r.marks = r.marks[:0]
 	r.buf = append(r.buf, '{')
-	o, res := r.execute(t.ops)
-	if where, err := r.ownFieldRead(); err != nil && res.ok() {
+	o, res := r.writing.execute(t.ops)
+	if where, err := r.queries.ownFieldRead(); err != nil && res.ok() {
 		r.buf = r.buf[:start]
-		r.result.PatchErr = r.failure("", where, err)
+		r.result.PatchErr = r.settling.failure("", where, err)
 		return
 	}
 	if !res.ok() {
 		r.buf = r.buf[:start]
 		if res.err != nil {
-			r.result.PatchErr = r.failure("", o.where, res.err)
+			r.result.PatchErr = r.settling.failure("", o.where, res.err)
 		} else {
-			r.result.PatchWaits = r.waitsOf(res.unknown)
+			r.result.PatchWaits = r.settling.waitsOf(res.unknown)
 		}
 		return
 	}

@@ -4,7 +4,7 @@ import "reconcel/rules/expr"
 
 // previous returns the value of previous(): the live objects of a child, sorted by name. It
 // does not depend on what the rule renders for the child, so a child may read its own.
-func (r *run) previous(c *ChildResult) any {
+func (r *liveObjects) previous(c *ChildResult) any {
 	if c.previous != nil {
 		return c.previous
 	}
@@ -18,7 +18,7 @@ func (r *run) previous(c *ChildResult) any {
 }
 
 // owned returns the live objects of a child.
-func (r *run) owned(c *Child) ([]Live, error) {
+func (r *liveObjects) owned(c *Child) ([]Live, error) {
 	if r.in.Owned == nil {
 		return nil, nil
 	}

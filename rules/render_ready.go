@@ -7,10 +7,18 @@ import (
 	"reconcel/rules/kstatus"
 )
 
+// readiness decides whether live objects are ready.
+type readiness struct {
+	*runState
+	settling    *settling
+	evaluator   *evaluator
+	liveObjects *liveObjects
+}
+
 // assessReadiness sets the readiness of the live child. A child that is not rendered, or
 // does not carry this rendering yet, is Progressing whatever its status says: that
 // status belongs to an older rendering.
-func (r *run) assessReadiness(d *Desired) {
+func (r *readiness) assessReadiness(d *Desired) {
 	d.Readiness = kstatus.Progressing
 	live := d.Live.Object
 	switch {
@@ -43,8 +51,8 @@ func (r *run) assessReadiness(d *Desired) {
 
 // judgeLive returns the readiness of the live child, regardless of the rendering that
 // it carries.
-func (r *run) judgeLive(d *Desired) (kstatus.Readiness, string) {
-	r.child = r.object(d.Child.GVK, d.Live.Object)
+func (r *readiness) judgeLive(d *Desired) (kstatus.Readiness, string) {
+	r.child = r.liveObjects.object(d.Child.GVK, d.Live.Object)
 	defer func() { r.child = nil }()
 	if is, why := r.askFailed(d); is == kstatus.Stalled {
 		return is, why
@@ -63,14 +71,14 @@ func (r *run) judgeLive(d *Desired) (kstatus.Readiness, string) {
 func waitsFor(what []string) string { return "waits for " + strings.Join(what, ", ") }
 
 // askFailed evaluates failWhen. An unknown value does not count as failed.
-func (r *run) askFailed(d *Desired) (kstatus.Readiness, string) {
+func (r *readiness) askFailed(d *Desired) (kstatus.Readiness, string) {
 	if d.Child.failWhen == nil {
 		return kstatus.Progressing, ""
 	}
-	yes, res := r.evalBool(d.Child.failWhen)
+	yes, res := r.evaluator.evalBool(d.Child.failWhen)
 	switch {
 	case res.err != nil:
-		return kstatus.Stalled, r.failure(d.Subject(), "failWhen", res.err).Message
+		return kstatus.Stalled, r.settling.failure(d.Subject(), "failWhen", res.err).Message
 	case yes:
 		return kstatus.Stalled, "failWhen is true: " + d.Child.failWhen.Text()
 	}
@@ -81,11 +89,11 @@ const cannotRender = "cannot be rendered"
 
 // askReady evaluates readyWhen. An error makes the object Stalled, because it
 // persists until something changes.
-func (r *run) askReady(d *Desired) (kstatus.Readiness, string) {
-	yes, res := r.evalBool(d.Child.readyWhen)
+func (r *readiness) askReady(d *Desired) (kstatus.Readiness, string) {
+	yes, res := r.evaluator.evalBool(d.Child.readyWhen)
 	switch {
 	case res.err != nil:
-		return kstatus.Stalled, r.failure(d.Subject(), "readyWhen", res.err).Message
+		return kstatus.Stalled, r.settling.failure(d.Subject(), "readyWhen", res.err).Message
 	case res.unknown != nil:
 		return kstatus.Progressing, "readyWhen waits for " + strings.Join(expr.Trails(res.unknown), ", ")
 	case yes:

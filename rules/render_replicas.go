@@ -22,14 +22,14 @@ var pod = schema.GroupKind{Kind: "Pod"}
 
 // expandReplicas decides which objects a child has: active ones up to the desired
 // number, and new ones for the rest.
-func (r *run) expandReplicas(c *ChildResult) {
+func (r *expansion) expandReplicas(c *ChildResult) {
 	prefix, ns, ok := r.namePrefix(c)
 	if !ok {
 		ns = r.primary.home
 	}
 	active, taken := r.sortReplicas(c, ns)
-	want, res := r.wholeNumber(c.Child.replicas, 0, c.Child)
-	if r.settleAll(c, "replicas", res); c.State == Excluded {
+	want, res := r.evaluator.wholeNumber(c.Child.replicas, 0, c.Child)
+	if r.settling.settleAll(c, "replicas", res); c.State == Excluded {
 		return
 	}
 	if c.State != Rendered {
@@ -69,13 +69,13 @@ func (r *run) expandReplicas(c *ChildResult) {
 }
 
 // namePrefix computes the prefix of generated names, and the namespace of the objects.
-func (r *run) namePrefix(c *ChildResult) (prefix, namespace string, ok bool) {
+func (r *expansion) namePrefix(c *ChildResult) (prefix, namespace string, ok bool) {
 	scratch := Desired{Child: c.Child}
 	r.current = &scratch
 	defer func() { r.current = nil }()
-	prefix, res := r.text(c.Child.name)
+	prefix, res := r.texts.text(c.Child.name)
 	if !res.ok() {
-		r.settleAll(c, c.Child.name.where, res)
+		r.settling.settleAll(c, c.Child.name.where, res)
 		return "", "", false
 	}
 	namespace, ok = r.namespaceOf(&scratch)
@@ -99,9 +99,9 @@ type replica struct {
 // sortReplicas returns the active objects of a child by name, and the names of all
 // live ones. It ignores objects in another namespace: reconcel did not create them,
 // whatever their labels are.
-func (r *run) sortReplicas(c *ChildResult, namespace string) (active []replica, taken map[string]bool) {
+func (r *expansion) sortReplicas(c *ChildResult, namespace string) (active []replica, taken map[string]bool) {
 	taken = map[string]bool{}
-	owned, _ := r.owned(c.Child)
+	owned, _ := r.liveObjects.owned(c.Child)
 	for _, live := range owned {
 		id := identityOf(live.Object)
 		if id.namespace != namespace {
@@ -121,7 +121,8 @@ func (r *run) sortReplicas(c *ChildResult, namespace string) (active []replica, 
 	}
 	slices.SortFunc(active, byName)
 	slices.SortFunc(c.Finished, func(a, b Live) int {
-		return cmp.Or(strings.Compare(creationTime(b.Object), creationTime(a.Object)), strings.Compare(identityOf(a.Object).name, identityOf(b.Object).name))
+		return cmp.Or(strings.Compare(creationTime(b.Object), creationTime(a.Object)),
+			strings.Compare(identityOf(a.Object).name, identityOf(b.Object).name))
 	})
 	return active, taken
 }
@@ -151,7 +152,7 @@ func podFinished(object map[string]any) bool {
 }
 
 // nameSuffix returns the end of a generated name.
-func (r *run) nameSuffix(id string, ordinal int) string {
+func (r *expansion) nameSuffix(id string, ordinal int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", r.primary.uid, id, ordinal))
 	const length = 8
 	out := make([]byte, length)

@@ -12,9 +12,9 @@ import (
 	"reconcel/rules/expr"
 )
 
-// A run is the rendering of one object: the values that expressions read, and the
-// buffer that they write to. Runs are pooled.
-type run struct {
+// A runState is what the parts of a run share: the values that expressions read, and the
+// buffer that they write to.
+type runState struct {
 	in      Input
 	primary identity
 	rule    *Rule
@@ -46,6 +46,58 @@ type run struct {
 	ending bool
 }
 
+// A run is the rendering of one object. Its parts find, decide and write; each uses only
+// those above it. Runs are pooled.
+type run struct {
+	runState
+	settling         settling
+	evaluator        evaluator
+	texts            texts
+	dataValues       dataValues
+	writing          writing
+	liveObjects      liveObjects
+	queries          queries
+	spending         spending
+	loops            loops
+	expansion        expansion
+	statusConditions statusConditions
+	readiness        readiness
+	variables        variables
+}
+
+// newRun connects the parts of a run.
+func newRun() *run {
+	r := &run{}
+	s := &r.runState
+	r.settling = settling{s}
+	r.evaluator = evaluator{s}
+	r.texts = texts{s, &r.evaluator}
+	r.dataValues = dataValues{s, &r.evaluator, &r.texts}
+	r.writing = writing{s, &r.settling, &r.evaluator, &r.texts, &r.dataValues}
+	r.liveObjects = liveObjects{s}
+	r.queries = queries{s, &r.settling, &r.texts, &r.dataValues, &r.liveObjects}
+	r.spending = spending{s}
+	r.loops = loops{s, &r.evaluator, &r.spending}
+	r.expansion = expansion{s, &r.settling, &r.evaluator, &r.texts, &r.liveObjects, &r.loops}
+	r.statusConditions = statusConditions{s, &r.settling, &r.evaluator, &r.texts, &r.loops}
+	r.readiness = readiness{s, &r.settling, &r.evaluator, &r.liveObjects}
+	r.variables = variables{s, &r.spending, &r.dataValues, &r.liveObjects, &r.queries, &r.expansion}
+	return r
+}
+
+// spending counts what a rule costs, as expressions ask for it.
+type spending struct{ *runState }
+
+// variables are what expressions read, computed on the first read.
+type variables struct {
+	*runState
+	*spending
+	dataValues  *dataValues
+	liveObjects *liveObjects
+	queries     *queries
+	expansion   *expansion
+}
+
 // An identity holds the parts of the primary's metadata that are read often.
 type identity struct {
 	name, namespace, uid string
@@ -74,48 +126,48 @@ type letValue struct {
 
 // Work adds values to the rule's budget, and reports whether the budget is
 // sufficient.
-func (r *run) Work(values int) bool {
+func (r *spending) Work(values int) bool {
 	r.work += values
 	return r.work <= expr.MaxWork
 }
 
 // Spend adds to the cost of the rule's loops, and returns the sum.
-func (r *run) Spend(cost uint64) uint64 {
+func (r *spending) Spend(cost uint64) uint64 {
 	r.spent += cost
 	return r.spent
 }
 
 // Name counts the missing values that are named.
-func (r *run) Name() bool {
+func (r *spending) Name() bool {
 	r.named++
 	return r.named <= expr.MaxNamed
 }
 
 // Parent returns nil: a rule has no outer scope.
-func (r *run) Parent() interpreter.Activation { return nil }
+func (r *variables) Parent() interpreter.Activation { return nil }
 
 // ResolveName returns the variables of expressions. It computes lets, lookups and
 // the objects of children when an expression first reads them.
-func (r *run) ResolveName(name string) (any, bool) {
+func (r *variables) ResolveName(name string) (any, bool) {
 	v, ok := r.variable(name)
 	if ok && r.in.Trace != nil {
-		v = r.in.Trace.follow(r, name, v)
+		v = r.in.Trace.follow(r.runState, name, v)
 	}
 	return v, ok
 }
 
-func (r *run) variable(name string) (any, bool) {
+func (r *variables) variable(name string) (any, bool) {
 	if name == self {
 		return r.in.Self, true
 	}
 	if v, ok := r.rule.vars[name]; ok {
 		switch v.kind {
 		case letVariable:
-			return r.letValue(v.index), true
+			return r.dataValues.letValue(v.index), true
 		case lookupVariable:
-			return r.lookupValue(v.index), true
+			return r.queries.lookupValue(v.index), true
 		case previousVariable:
-			return r.previous(&r.result.Children[v.index]), true
+			return r.liveObjects.previous(&r.result.Children[v.index]), true
 		case definitionVariable:
 			return r.rule.defined[v.index].Value(), true
 		}
@@ -142,7 +194,7 @@ func (r *run) variable(name string) (any, bool) {
 }
 
 // letValue returns a let. It computes the value on the first read.
-func (r *run) letValue(i int) any {
+func (r *dataValues) letValue(i int) any {
 	v := &r.lets[i]
 	if v.done {
 		return v.value
@@ -151,7 +203,7 @@ func (r *run) letValue(i int) any {
 	outer, loop := r.current, r.element
 	r.current, r.element = nil, element{}
 	if l.prog != nil {
-		out, err := r.eval(l.prog)
+		out, err := r.evaluator.eval(l.prog)
 		v.value = out
 		if err != nil {
 			v.value = types.WrapErr(err)
@@ -174,11 +226,11 @@ func (r *run) letValue(i int) any {
 // childValue returns the live child, or an unknown if it does not exist. For a
 // collection, it returns a list. A child that is being deleted is unknown to the others, which would
 // be made from an object that soon has another UID, unless all of them are deleted.
-func (r *run) childValue(i int) any {
+func (r *variables) childValue(i int) any {
 	c := &r.result.Children[i]
-	r.prepareChild(c)
+	r.expansion.prepareChild(c)
 	if c.Child.IsCollection() {
-		return r.collection(c)
+		return r.liveObjects.collection(c)
 	}
 	if c.State == Excluded {
 		return c.Child.gone
@@ -189,11 +241,11 @@ func (r *run) childValue(i int) any {
 	if live := &c.Objects[0].Live; live.leaves() && !r.result.Teardown {
 		return expr.NewIncomplete(c.Child.ID + " (being deleted)")
 	}
-	return r.object(c.Child.GVK, c.Objects[0].Live.Object)
+	return r.liveObjects.object(c.Child.GVK, c.Objects[0].Live.Object)
 }
 
 // object returns an object as expressions read it: its number fields hold doubles.
-func (r *run) object(gvk schema.GroupVersionKind, o map[string]any) map[string]any {
+func (r *liveObjects) object(gvk schema.GroupVersionKind, o map[string]any) map[string]any {
 	return r.in.Numbers[gvk].Of(o)
 }
 

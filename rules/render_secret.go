@@ -13,7 +13,7 @@ import (
 
 // secret computes the data of a Secret. As in the API server, a key in stringData
 // takes precedence over the same key in data.
-func (r *run) secret(o *op) result {
+func (r *writing) secret(o *op) result {
 	out := map[string]any{}
 	if o.secret.data != nil {
 		m, res := r.entries(o, o.secret.data)
@@ -48,8 +48,8 @@ func (r *run) secret(o *op) result {
 }
 
 // entries computes a map but does not convert its values.
-func (r *run) entries(o *op, d *data) (map[string]any, result) {
-	switch v := r.value(d).(type) {
+func (r *writing) entries(o *op, d *data) (map[string]any, result) {
+	switch v := r.dataValues.value(d).(type) {
 	case *types.Unknown:
 		return nil, result{unknown: v}
 	case *types.Err:

@@ -10,8 +10,12 @@ import (
 	"reconcel/rules/expr"
 )
 
+// settling turns the results of expressions into states of objects: rendered, waiting,
+// failed, excluded.
+type settling struct{ *runState }
+
 // settleAll records why a whole child cannot be rendered.
-func (r *run) settleAll(c *ChildResult, where string, res result) {
+func (r *settling) settleAll(c *ChildResult, where string, res result) {
 	if res.err != nil && c.Err == nil {
 		c.Err = r.failure(fmt.Sprintf("child %q", c.Child.ID), where, res.err)
 	}
@@ -22,7 +26,7 @@ func (r *run) settleAll(c *ChildResult, where string, res result) {
 }
 
 // settle records why an object cannot be rendered.
-func (r *run) settle(d *Desired, where string, res result) {
+func (r *settling) settle(d *Desired, where string, res result) {
 	if res.err != nil && d.Err == nil {
 		d.Err = r.failure(d.Subject(), where, res.err)
 	}
@@ -34,7 +38,7 @@ func (r *run) settle(d *Desired, where string, res result) {
 
 // settled returns the state after one more result. Failed takes precedence over
 // Waiting, and an object that waits for an excluded child is excluded itself.
-func (r *run) settled(state State, waits []string, res result) (State, []string) {
+func (r *settling) settled(state State, waits []string, res result) (State, []string) {
 	switch {
 	case res.err != nil:
 		return Failed, waits[:0]
@@ -48,7 +52,7 @@ func (r *run) settled(state State, waits []string, res result) (State, []string)
 
 // failure returns the message of an expression's error: position, rule, subject,
 // field and reason.
-func (r *run) failure(what, field string, err *expr.Error) *Failure {
+func (r *settling) failure(what, field string, err *expr.Error) *Failure {
 	message := err.Message
 	for _, s := range []string{field, what} {
 		if s != "" {
@@ -60,7 +64,7 @@ func (r *run) failure(what, field string, err *expr.Error) *Failure {
 
 // excluded returns the ids of the excluded children that an unknown waits for.
 // These children will not be created.
-func (r *run) excluded(u *types.Unknown) []string {
+func (r *settling) excluded(u *types.Unknown) []string {
 	if u == nil {
 		return nil
 	}
@@ -81,7 +85,7 @@ func (c *ChildResult) excluded() bool {
 }
 
 // waitsOf returns what a field or patch waits for.
-func (r *run) waitsOf(u *types.Unknown) []string {
+func (r *settling) waitsOf(u *types.Unknown) []string {
 	if ids := r.excluded(u); ids != nil {
 		return []string{"a child that its when excludes (" + strings.Join(ids, ", ") + ")"}
 	}
@@ -90,7 +94,7 @@ func (r *run) waitsOf(u *types.Unknown) []string {
 
 // waitTrails returns what an unknown waits for. If a looked-up object does not exist,
 // it names the object instead of the field.
-func (r *run) waitTrails(u *types.Unknown) []string {
+func (r *settling) waitTrails(u *types.Unknown) []string {
 	trails := expr.Trails(u)
 	for i, t := range trails {
 		for _, a := range r.absent {
@@ -107,7 +111,7 @@ func (r *run) waitTrails(u *types.Unknown) []string {
 type absence struct{ id, object string }
 
 // noteAbsent records an object that a lookup did not find, for messages about waiting.
-func (r *run) noteAbsent(l *Lookup, q Query) {
+func (r *settling) noteAbsent(l *Lookup, q Query) {
 	name := q.Name
 	if q.Namespace != "" {
 		name = q.Namespace + "/" + name

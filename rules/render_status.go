@@ -14,20 +14,20 @@ func (r *run) renderStatus() {
 	start := len(r.buf)
 	r.limit = start + maxObject
 	r.buf = append(r.buf, '{')
-	r.executeLenient(t.ops, func(o *op, res result) {
+	r.writing.executeLenient(t.ops, func(o *op, res result) {
 		if res.err != nil {
-			r.statusFailure(r.failure("", o.where, res.err))
+			r.settling.statusFailure(r.settling.failure("", o.where, res.err))
 			r.result.StatusFailed = append(r.result.StatusFailed, r.rule.statusPaths[o.where])
 			return
 		}
-		r.result.StatusWaits = append(r.result.StatusWaits, FieldWait{Field: o.where, Waits: r.waitsOf(res.unknown)})
+		r.result.StatusWaits = append(r.result.StatusWaits, FieldWait{Field: o.where, Waits: r.settling.waitsOf(res.unknown)})
 	})
 	r.buf = expr.Close(r.buf, '}')
 	r.result.status = span{start, len(r.buf)}
 }
 
 // statusFailure records a failure of a field or condition.
-func (r *run) statusFailure(f *Failure) {
+func (r *settling) statusFailure(f *Failure) {
 	r.result.StatusErrs = append(r.result.StatusErrs, *f)
 	if r.result.StatusErr == nil {
 		r.result.StatusErr = f

@@ -12,9 +12,18 @@ import (
 	"reconcel/rules/syntax"
 )
 
+// writing appends what templates render to the buffer.
+type writing struct {
+	*runState
+	settling   *settling
+	evaluator  *evaluator
+	texts      *texts
+	dataValues *dataValues
+}
+
 // execute runs operations. It stops at the first one that fails or waits, and
 // returns it.
-func (r *run) execute(ops []op) (*op, result) {
+func (r *writing) execute(ops []op) (*op, result) {
 	for i := range ops {
 		o := &ops[i]
 		if o.kind == opLiteral {
@@ -33,7 +42,7 @@ func (r *run) execute(ops []op) (*op, result) {
 
 // executeLenient runs operations. It omits those that fail or wait, and calls
 // skipped for each of them.
-func (r *run) executeLenient(ops []op, skipped func(*op, result)) {
+func (r *writing) executeLenient(ops []op, skipped func(*op, result)) {
 	for i := range ops {
 		mark := len(r.buf)
 		res := r.executeOp(&ops[i])
@@ -47,7 +56,7 @@ func (r *run) executeLenient(ops []op, skipped func(*op, result)) {
 	}
 }
 
-func (r *run) executeOp(o *op) result {
+func (r *writing) executeOp(o *op) result {
 	switch o.kind {
 	case opLiteral:
 		r.buf = append(r.buf, o.lit...)
@@ -83,9 +92,9 @@ func (r *run) executeOp(o *op) result {
 }
 
 // valueOf evaluates the expression of an operation, or selects its field of metadata.
-func (r *run) valueOf(o *op) (ref.Val, *expr.Error) {
+func (r *writing) valueOf(o *op) (ref.Val, *expr.Error) {
 	if o.prog != nil {
-		return r.eval(o.prog)
+		return r.evaluator.eval(o.prog)
 	}
 	if v, present := r.metadata.Find(types.String(o.key)); present {
 		return v, nil
@@ -94,7 +103,7 @@ func (r *run) valueOf(o *op) (ref.Val, *expr.Error) {
 }
 
 // appendEntry appends a value with its key, if any. It omits an absent value.
-func (r *run) appendEntry(o *op, v ref.Val) result {
+func (r *writing) appendEntry(o *op, v ref.Val) result {
 	if u, ok := v.(*types.Unknown); ok {
 		return result{unknown: u}
 	}
@@ -134,10 +143,10 @@ func (o *op) wrongValue(message string) result {
 	return failedAt(o.pos, message)
 }
 
-func (r *run) appendText(o *op) result {
+func (r *writing) appendText(o *op) result {
 	mark := len(r.buf)
 	r.buf = append(append(r.buf, o.lit...), '"')
-	res := r.eachPart(o.text, func(s string) (wrong string) {
+	res := r.texts.eachPart(o.text, func(s string) (wrong string) {
 		if r.buf = expr.AppendText(r.buf, s); len(r.buf) > r.limit {
 			return r.tooLarge()
 		}
@@ -153,7 +162,7 @@ func (r *run) appendText(o *op) result {
 	return res
 }
 
-func (r *run) closeMarked(bracket byte) {
+func (r *writing) closeMarked(bracket byte) {
 	mark := r.marks[len(r.marks)-1]
 	r.marks = r.marks[:len(r.marks)-1]
 	if r.buf[len(r.buf)-1] != ',' {
@@ -165,7 +174,7 @@ func (r *run) closeMarked(bracket byte) {
 
 // appendIdentity appends the fields of metadata that identify the object and its
 // owner.
-func (r *run) appendIdentity(o *op) {
+func (r *writing) appendIdentity(o *op) {
 	switch o.kind {
 	case opName:
 		r.buf = append(expr.AppendString(append(r.buf, o.lit...), r.current.Identity.Name), ',')
@@ -196,7 +205,7 @@ func (r *run) appendIdentity(o *op) {
 // appendMarks appends labels or annotations that are one expression, together with
 // reconcel's own. It leaves out keys of reconcel in the expression: they describe the object
 // that they were copied from, such as its rule or its pause.
-func (r *run) appendMarks(o *op) result {
+func (r *writing) appendMarks(o *op) result {
 	v, err := r.valueOf(o)
 	if err != nil {
 		return result{err: err}

@@ -6,9 +6,15 @@ import (
 	"reconcel/rules/expr"
 )
 
+// texts are literals with expressions in them.
+type texts struct {
+	*runState
+	evaluator *evaluator
+}
+
 // text computes a text. A single expression must return text, a time or a duration. Among other parts,
 // numbers and booleans are converted to text.
-func (r *run) text(t *text) (string, result) {
+func (r *texts) text(t *text) (string, result) {
 	if len(t.parts) == 1 {
 		return r.onlyPart(t)
 	}
@@ -17,7 +23,7 @@ func (r *run) text(t *text) (string, result) {
 
 // shortText computes a text with a maximum number of bytes. long is what is wrong with a
 // longer one.
-func (r *run) shortText(t *text, most int, long string) (string, result) {
+func (r *texts) shortText(t *text, most int, long string) (string, result) {
 	if len(t.parts) > 1 {
 		return r.join(t, most, long)
 	}
@@ -29,7 +35,7 @@ func (r *run) shortText(t *text, most int, long string) (string, result) {
 }
 
 // join computes a text of several parts.
-func (r *run) join(t *text, most int, long string) (string, result) {
+func (r *texts) join(t *text, most int, long string) (string, result) {
 	out := make([]byte, 0, 64) // Most texts need no more memory than that.
 	res := r.eachPart(t, func(s string) (wrong string) {
 		if len(out)+len(s) > most {
@@ -43,11 +49,11 @@ func (r *run) join(t *text, most int, long string) (string, result) {
 
 // eachPart computes the parts of a text and adds them, unless one is wrong. It continues after a part
 // that waits, to find everything that the text waits for.
-func (r *run) eachPart(t *text, add func(string) (wrong string)) (res result) {
+func (r *texts) eachPart(t *text, add func(string) (wrong string)) (res result) {
 	for _, p := range t.parts {
 		s := p.literal
 		if p.prog != nil {
-			v, err := r.eval(p.prog)
+			v, err := r.evaluator.eval(p.prog)
 			if err != nil {
 				return result{err: err}
 			}
@@ -67,12 +73,12 @@ func (r *run) eachPart(t *text, add func(string) (wrong string)) (res result) {
 	return res
 }
 
-func (r *run) onlyPart(t *text) (string, result) {
+func (r *texts) onlyPart(t *text) (string, result) {
 	p := t.parts[0]
 	if p.prog == nil {
 		return p.literal, result{}
 	}
-	v, res := r.evalPresent(p.prog, "must be text, but the value is absent")
+	v, res := r.evaluator.evalPresent(p.prog, "must be text, but the value is absent")
 	if !res.ok() {
 		return "", res
 	}

@@ -58,5 +58,6 @@ func parseShare(uid types.UID, text string) (Share, bool) {
 	if len(parts) != 4 {
 		return Share{}, false
 	}
-	return Share{Owner: Owner{UID: uid, Kind: schema.ParseGroupKind(parts[0]), Namespace: parts[1], Name: parts[2]}, Hash: parts[3]}, true
+	return Share{Owner: Owner{UID: uid, Kind: schema.ParseGroupKind(parts[0]), Namespace: parts[1], Name: parts[2]},
+		Hash: parts[3]}, true
 }

@@ -56,7 +56,7 @@ type variableRead struct {
 }
 
 // evaluated identifies the evaluation that begins.
-func (r *run) evaluated(p *expr.Program) evaluated {
+func (r *evaluator) evaluated(p *expr.Program) evaluated {
 	if r.current != nil {
 		return evaluated{p, r.current.Child, r.current.Index}
 	}
@@ -96,7 +96,7 @@ func (t *Trace) Read(of any, path []any, use expr.Use, value any) {
 }
 
 // follow returns the value of a variable in a form that records what is read of it.
-func (t *Trace) follow(r *run, name string, value any) any {
+func (t *Trace) follow(r *runState, name string, value any) any {
 	v := &variableRead{name: name, value: value}
 	e, isElement := value.(tracedElement)
 	declared, ofRule := r.rule.vars[name]

@@ -61,7 +61,8 @@ func (v *volatileReads) programs(all []*expr.Program, where string) {
 			continue
 		}
 		trail, ok := p.Volatile()
-		if !ok || trail != self && !strings.HasPrefix(trail, self+".") && !strings.HasPrefix(trail, self+"[") || v.status && strings.HasSuffix(trail, ".generation") {
+		if !ok || trail != self && !strings.HasPrefix(trail, self+".") && !strings.HasPrefix(trail, self+"[") ||
+			v.status && strings.HasSuffix(trail, ".generation") {
 			continue
 		}
 		v.found = append(v.found, VolatileRead{p.Pos(), where, trail})

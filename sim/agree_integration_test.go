@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
-	"reconcel/internal/devcluster"
+	"reconcel/test/devcluster"
 )
 
 var update = flag.Bool("update", false, "record the answers of the control plane")

@@ -31,10 +31,12 @@ var generations = map[string][]string{
 	"apps": {"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"}, "batch": {"Job", "CronJob"},
 	"networking.k8s.io": {"Ingress", "IngressClass", "NetworkPolicy"}, "discovery.k8s.io": {"EndpointSlice"},
 	"autoscaling": {"HorizontalPodAutoscaler"},
-	"policy":      {"PodDisruptionBudget"}, "scheduling.k8s.io": {"PriorityClass"}, "apiextensions.k8s.io": {"CustomResourceDefinition"},
+	"policy":      {"PodDisruptionBudget"}, "scheduling.k8s.io": {"PriorityClass"},
+	"apiextensions.k8s.io":         {"CustomResourceDefinition"},
 	"flowcontrol.apiserver.k8s.io": {"FlowSchema", "PriorityLevelConfiguration"},
 	"admissionregistration.k8s.io": {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
-		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"},
+		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicy",
+		"MutatingAdmissionPolicyBinding"},
 }
 
 // orphaners are the kinds whose dependents are orphaned by default, for compatibility
@@ -53,7 +55,8 @@ func (c *Cluster) initialise(k *schema.Kind, u *unstructured.Unstructured) {
 		u.Object["status"] = map[string]any{"phase": "Pending"}
 	case namespaceKind:
 		u.Object["status"] = map[string]any{"phase": "Active"}
-		_ = unstructured.SetNestedStringSlice(u.Object, []string{"kubernetes"}, "spec", "finalizers") // The object is canonical, so that spec is a map.
+		// The object is canonical, so that spec is a map.
+		_ = unstructured.SetNestedStringSlice(u.Object, []string{"kubernetes"}, "spec", "finalizers")
 	}
 }
 

@@ -70,8 +70,9 @@ func (r resource) request(ctx context.Context, call call) (*request, error) {
 		call.manager, _, _ = strings.Cut(r.by, "/")
 	}
 	return &request{
-		cluster: r.cluster, kind: k, namespace: r.namespace, name: call.name, subresource: subresource, by: r.by, manager: call.manager,
-		force: call.force != nil && *call.force, dryRun: slices.Contains(call.dryRun, metav1.DryRunAll),
+		cluster: r.cluster, kind: k, namespace: r.namespace, name: call.name, subresource: subresource, by: r.by,
+		manager: call.manager,
+		force:   call.force != nil && *call.force, dryRun: slices.Contains(call.dryRun, metav1.DryRunAll),
 	}, nil
 }
 
@@ -90,7 +91,8 @@ func hasSubresource(k *schema.Kind, subresource string) bool {
 var errUnnamed = errors.New("name is required")
 
 // write serves a write while the cluster is locked.
-func (r resource) write(ctx context.Context, call call, serve func(*request) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
+func (r resource) write(ctx context.Context, call call,
+	serve func(*request) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	req, err := r.request(ctx, call)
 	if err != nil {
 		return nil, err
@@ -103,7 +105,8 @@ func (r resource) write(ctx context.Context, call call, serve func(*request) (*u
 	return req.logged(call.verb, func() (*unstructured.Unstructured, error) { return serve(req) })
 }
 
-func (r resource) Create(ctx context.Context, obj *unstructured.Unstructured, options metav1.CreateOptions, subresources ...string) (*unstructured.Unstructured, error) {
+func (r resource) Create(ctx context.Context, obj *unstructured.Unstructured, options metav1.CreateOptions,
+	subresources ...string) (*unstructured.Unstructured, error) {
 	if len(subresources) > 0 {
 		return nil, errNotServed(r.gvr, "create")
 	}
@@ -117,8 +120,10 @@ func (r resource) Create(ctx context.Context, obj *unstructured.Unstructured, op
 		})
 }
 
-func (r resource) Update(ctx context.Context, obj *unstructured.Unstructured, options metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error) {
-	return r.write(ctx, call{verb: "update", name: obj.GetName(), manager: options.FieldManager, dryRun: options.DryRun, subresources: subresources},
+func (r resource) Update(ctx context.Context, obj *unstructured.Unstructured, options metav1.UpdateOptions,
+	subresources ...string) (*unstructured.Unstructured, error) {
+	return r.write(ctx, call{verb: "update", name: obj.GetName(), manager: options.FieldManager, dryRun: options.DryRun,
+		subresources: subresources},
 		func(req *request) (*unstructured.Unstructured, error) {
 			body, err := decodeBody(obj)
 			if err != nil {
@@ -139,20 +144,24 @@ func decodeBody(u *unstructured.Unstructured) (*unstructured.Unstructured, error
 	return arrived, arrived.UnmarshalJSON(data)
 }
 
-func (r resource) UpdateStatus(ctx context.Context, obj *unstructured.Unstructured, options metav1.UpdateOptions) (*unstructured.Unstructured, error) {
+func (r resource) UpdateStatus(ctx context.Context, obj *unstructured.Unstructured,
+	options metav1.UpdateOptions) (*unstructured.Unstructured, error) {
 	return r.Update(ctx, obj, options, "status")
 }
 
-func (r resource) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
+func (r resource) Patch(ctx context.Context, name string, kind types.PatchType, data []byte,
+	options metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	verb := "patch"
 	if kind == types.ApplyPatchType {
 		verb = "apply"
 	}
-	return r.write(ctx, call{verb: verb, name: name, manager: options.FieldManager, force: options.Force, dryRun: options.DryRun, subresources: subresources},
+	return r.write(ctx, call{verb: verb, name: name, manager: options.FieldManager, force: options.Force,
+		dryRun: options.DryRun, subresources: subresources},
 		func(req *request) (*unstructured.Unstructured, error) { return req.patch(kind, data) })
 }
 
-func (r resource) Apply(ctx context.Context, name string, obj *unstructured.Unstructured, options metav1.ApplyOptions, subresources ...string) (*unstructured.Unstructured, error) {
+func (r resource) Apply(ctx context.Context, name string, obj *unstructured.Unstructured, options metav1.ApplyOptions,
+	subresources ...string) (*unstructured.Unstructured, error) {
 	data, err := obj.MarshalJSON()
 	if err != nil {
 		return nil, err
@@ -160,7 +169,8 @@ func (r resource) Apply(ctx context.Context, name string, obj *unstructured.Unst
 	return r.Patch(ctx, name, types.ApplyPatchType, data, options.ToPatchOptions(), subresources...)
 }
 
-func (r resource) ApplyStatus(ctx context.Context, name string, obj *unstructured.Unstructured, options metav1.ApplyOptions) (*unstructured.Unstructured, error) {
+func (r resource) ApplyStatus(ctx context.Context, name string, obj *unstructured.Unstructured,
+	options metav1.ApplyOptions) (*unstructured.Unstructured, error) {
 	return r.Apply(ctx, name, obj, options, "status")
 }
 
@@ -188,7 +198,8 @@ func (r resource) DeleteCollection(ctx context.Context, options metav1.DeleteOpt
 	return nil
 }
 
-func (r resource) Get(ctx context.Context, name string, _ metav1.GetOptions, subresources ...string) (*unstructured.Unstructured, error) {
+func (r resource) Get(ctx context.Context, name string, _ metav1.GetOptions,
+	subresources ...string) (*unstructured.Unstructured, error) {
 	req, err := r.request(ctx, call{verb: "get", name: name, subresources: subresources})
 	if err != nil {
 		return nil, err
@@ -233,7 +244,8 @@ func (r resource) List(ctx context.Context, options metav1.ListOptions) (*unstru
 		return nil, f.Err
 	}
 	gvk := req.kind.GVK
-	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": gvk.GroupVersion().String(), "kind": gvk.Kind + "List"}}
+	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": gvk.GroupVersion().String(),
+		"kind": gvk.Kind + "List"}}
 	list.SetResourceVersion(c.versionLocked())
 	for _, u := range c.sorted(gvk.GroupKind()) {
 		inNamespace := r.namespace == "" || u.GetNamespace() == r.namespace

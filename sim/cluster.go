@@ -33,11 +33,12 @@ type Cluster struct {
 	kinds *Kinds
 	clock clock.PassiveClock
 
-	mu        sync.Mutex
-	objects   map[runtimeschema.GroupKind]map[types.NamespacedName]*unstructured.Unstructured // objects in it are never changed
-	version   int64                                                                           // the last resourceVersion
-	born      map[objectKey]int                                                               // how many objects have had each name
-	addresses int                                                                             // how many cluster IPs are allocated
+	mu sync.Mutex
+	// objects in it are never changed
+	objects   map[runtimeschema.GroupKind]map[types.NamespacedName]*unstructured.Unstructured
+	version   int64             // the last resourceVersion
+	born      map[objectKey]int // how many objects have had each name
+	addresses int               // how many cluster IPs are allocated
 	writes    []Write
 	failures  []*Failure
 	changes   []Change
@@ -230,7 +231,8 @@ func (c *Cluster) Put(u *unstructured.Unstructured) (*unstructured.Unstructured,
 	if err != nil {
 		return nil, err
 	}
-	r := &request{cluster: c, kind: k, namespace: namespace, name: u.GetName(), by: someone, manager: someone, uid: u.GetUID()}
+	r := &request{cluster: c, kind: k, namespace: namespace, name: u.GetName(), by: someone, manager: someone,
+		uid: u.GetUID()}
 	if k.GVK.GroupKind() == namespaceKind && r.live() != nil {
 		return r.update(withoutManagedFields(u)) // Every cluster has some, and Put makes others.
 	}

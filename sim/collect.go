@@ -198,20 +198,23 @@ func (c *Cluster) edit(u *unstructured.Unstructured, subresource string, change 
 	next := u.DeepCopy()
 	change(next)
 	r := c.internal(u, subresource)
-	_, _ = r.logged("update", func() (*unstructured.Unstructured, error) { return r.update(next) }) // The log has the error.
+	// The log has the error.
+	_, _ = r.logged("update", func() (*unstructured.Unstructured, error) { return r.update(next) })
 }
 
 // remove deletes an object as a controller does.
 func (c *Cluster) remove(u *unstructured.Unstructured, policy metav1.DeletionPropagation) {
 	r, uid := c.internal(u, ""), u.GetUID()
 	_, _ = r.logged("delete", func() (*unstructured.Unstructured, error) { // The log has the error.
-		return nil, r.delete(metav1.DeleteOptions{PropagationPolicy: &policy, Preconditions: &metav1.Preconditions{UID: &uid}})
+		return nil, r.delete(metav1.DeleteOptions{PropagationPolicy: &policy,
+			Preconditions: &metav1.Preconditions{UID: &uid}})
 	})
 }
 
 // internal returns a request of a controller.
 func (c *Cluster) internal(u *unstructured.Unstructured, subresource string) *request {
-	return &request{cluster: c, kind: c.kinds.Kind(u.GroupVersionKind()), namespace: u.GetNamespace(), name: u.GetName(), subresource: subresource, by: controllerManager, manager: controllerManager}
+	return &request{cluster: c, kind: c.kinds.Kind(u.GroupVersionKind()), namespace: u.GetNamespace(), name: u.GetName(),
+		subresource: subresource, by: controllerManager, manager: controllerManager}
 }
 
 // emptied deletes the content of a namespace that is being deleted, and then releases the

@@ -47,7 +47,8 @@ func (c *custom) validators(root *spec.Schema) {
 	whole := *root
 	whole.Properties = maps.Clone(root.Properties)
 	// A CRD can restrict names. The rest of metadata has rules of its own.
-	metadata := spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}, Properties: map[string]spec.Schema{}}}
+	metadata := spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"},
+		Properties: map[string]spec.Schema{}}}
 	for _, name := range []string{"name", "generateName"} {
 		if p, ok := root.Properties["metadata"].Properties[name]; ok {
 			metadata.Properties[name] = p

@@ -59,10 +59,12 @@ func (r *request) preconditions(want *metav1.Preconditions, have *unstructured.U
 	}
 	why := ""
 	if want.UID != nil && *want.UID != have.GetUID() {
-		why = fmt.Sprintf("the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated",
+		why = fmt.Sprintf("the UID in the precondition (%s) does not match the UID in record (%s). The object might have "+
+			"been deleted and then recreated",
 			*want.UID, have.GetUID())
 	} else if want.ResourceVersion != nil && *want.ResourceVersion != have.GetResourceVersion() {
-		why = fmt.Sprintf("the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified",
+		why = fmt.Sprintf("the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). "+
+			"The object might have been modified",
 			*want.ResourceVersion, have.GetResourceVersion())
 	}
 	if why == "" {

@@ -26,5 +26,6 @@ func asStatus(err error) error {
 
 // errNotServed is the response for a kind that is not served.
 func errNotServed(gvr runtimeschema.GroupVersionResource, verb string) error {
-	return apierrors.NewGenericServerResponse(http.StatusNotFound, verb, gvr.GroupResource(), "", "404 page not found", 0, true)
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, verb, gvr.GroupResource(), "", "404 page not found", 0,
+		true)
 }

@@ -27,5 +27,6 @@ func (c *Cluster) Events() []Event {
 func (c *Cluster) Record(about corev1.ObjectReference, eventType, reason, action, note string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.events = append(c.events, Event{Time: c.clock.Now(), About: about, Type: eventType, Reason: reason, Action: action, Note: note})
+	c.events = append(c.events, Event{Time: c.clock.Now(), About: about, Type: eventType, Reason: reason, Action: action,
+		Note: note})
 }

@@ -45,7 +45,9 @@ func (ks *Kinds) manager(k *schema.Kind, subresource string) (*fieldManager, err
 func (ks *Kinds) newManager(k *schema.Kind, subresource string) (*fieldManager, error) {
 	if subresource == "scale" {
 		// A Scale has no lists, so that its types can be deduced from its values.
-		return managedfields.NewDefaultFieldManager(managedfields.NewDeducedTypeConverter(), unconverted{version: scaleKind.GroupVersion()}, unstructuredscheme.NewUnstructuredDefaulter(), unstructuredscheme.NewUnstructuredCreator(),
+		return managedfields.NewDefaultFieldManager(managedfields.NewDeducedTypeConverter(),
+			unconverted{version: scaleKind.GroupVersion()}, unstructuredscheme.NewUnstructuredDefaulter(),
+			unstructuredscheme.NewUnstructuredCreator(),
 			scaleKind, scaleKind.GroupVersion(), subresource, nil)
 	}
 	converter, err := ks.typesOf(k.GVK.GroupKind())
@@ -68,14 +70,18 @@ func (ks *Kinds) newManager(k *schema.Kind, subresource string) (*fieldManager, 
 	}
 	gv := k.GVK.GroupVersion()
 	if !k.Custom {
-		return managedfields.NewDefaultFieldManager(converter, unconverted{version: gv}, unstructuredscheme.NewUnstructuredDefaulter(), unstructuredscheme.NewUnstructuredCreator(), k.GVK, gv, subresource, filters)
+		return managedfields.NewDefaultFieldManager(converter, unconverted{version: gv},
+			unstructuredscheme.NewUnstructuredDefaulter(), unstructuredscheme.NewUnstructuredCreator(), k.GVK, gv, subresource,
+			filters)
 	}
-	return managedfields.NewDefaultCRDFieldManager(converter, unconverted{version: gv}, ks.customLocked(k), unstructuredscheme.NewUnstructuredCreator(), k.GVK, gv, subresource, filters)
+	return managedfields.NewDefaultCRDFieldManager(converter, unconverted{version: gv}, ks.customLocked(k),
+		unstructuredscheme.NewUnstructuredCreator(), k.GVK, gv, subresource, filters)
 }
 
 // Merge returns the result of a forced server-side apply on an object or its subresource, before
 // defaults, admission and validation. It does not change its arguments.
-func (ks *Kinds) Merge(live, applied *unstructured.Unstructured, subresource, manager string) (*unstructured.Unstructured, error) {
+func (ks *Kinds) Merge(live, applied *unstructured.Unstructured,
+	subresource, manager string) (*unstructured.Unstructured, error) {
 	k := ks.Kind(applied.GroupVersionKind())
 	if k == nil {
 		return nil, fmt.Errorf("there is no kind %s", applied.GroupVersionKind())
@@ -174,7 +180,8 @@ func stampTime(obj, old *unstructured.Unstructured, now metav1.Time) {
 }
 
 func sameEntry(a, b *metav1.ManagedFieldsEntry) bool {
-	return a.Manager == b.Manager && a.Operation == b.Operation && a.Subresource == b.Subresource && a.APIVersion == b.APIVersion &&
+	return a.Manager == b.Manager && a.Operation == b.Operation && a.Subresource == b.Subresource &&
+		a.APIVersion == b.APIVersion &&
 		a.FieldsV1 != nil && b.FieldsV1 != nil && a.FieldsV1.GetRawString() == b.FieldsV1.GetRawString()
 }
 

@@ -17,12 +17,14 @@ const cannotChange = "field is immutable"
 
 // immutableFields are the immutable fields of each kind.
 var immutableFields = map[runtimeschema.GroupKind][][]string{
-	deploymentKind:                  {{"spec", "selector"}},
-	kindName("apps", "ReplicaSet"):  {{"spec", "selector"}},
-	kindName("apps", "DaemonSet"):   {{"spec", "selector"}},
-	kindName("apps", "StatefulSet"): {{"spec", "selector"}, {"spec", "volumeClaimTemplates"}, {"spec", "serviceName"}, {"spec", "podManagementPolicy"}},
-	jobKind:                         {{"spec", "selector"}, {"spec", "template"}, {"spec", "completions"}, {"spec", "completionMode"}},
-	kindName("", "Secret"):          {{"type"}},
+	deploymentKind:                 {{"spec", "selector"}},
+	kindName("apps", "ReplicaSet"): {{"spec", "selector"}},
+	kindName("apps", "DaemonSet"):  {{"spec", "selector"}},
+	kindName("apps", "StatefulSet"): {{"spec", "selector"}, {"spec", "volumeClaimTemplates"}, {"spec", "serviceName"},
+		{"spec", "podManagementPolicy"}},
+	jobKind: {{"spec", "selector"}, {"spec", "template"}, {"spec", "completions"},
+		{"spec", "completionMode"}},
+	kindName("", "Secret"):                                      {{"type"}},
 	kindName("rbac.authorization.k8s.io", "RoleBinding"):        {{"roleRef"}},
 	kindName("rbac.authorization.k8s.io", "ClusterRoleBinding"): {{"roleRef"}},
 }
@@ -42,7 +44,8 @@ func changedImmutable(gk runtimeschema.GroupKind, u, old *unstructured.Unstructu
 			errs = append(errs, field.Invalid(field.NewPath(path[0], path[1:]...), "", cannotChange))
 		}
 	}
-	if free, ok := mutableSpecFields[gk]; ok && !equality.Semantic.DeepEqual(immutableSpec(gk, u, free), immutableSpec(gk, old, free)) {
+	if free, ok := mutableSpecFields[gk]; ok &&
+		!equality.Semantic.DeepEqual(immutableSpec(gk, u, free), immutableSpec(gk, old, free)) {
 		errs = append(errs, field.Forbidden(field.NewPath("spec"), "updates may not change fields other than some"))
 	}
 	if frozen, _ := old.Object["immutable"].(bool); frozen {
@@ -68,7 +71,8 @@ func contradictoryStrategy(gk runtimeschema.GroupKind, u *unstructured.Unstructu
 	case gk == deploymentKind && strategy["type"] == "Recreate":
 		return field.ErrorList{field.Forbidden(rolling, "may not be specified when strategy `type` is 'Recreate'")}
 	case gk == kindName("apps", "StatefulSet") && strategy["type"] == "OnDelete":
-		return field.ErrorList{field.Invalid(rolling, strategy["rollingUpdate"], "only allowed for updateStrategy 'RollingUpdate'")}
+		return field.ErrorList{field.Invalid(rolling, strategy["rollingUpdate"],
+			"only allowed for updateStrategy 'RollingUpdate'")}
 	}
 	return nil
 }
@@ -108,7 +112,8 @@ func changedFrozen(u, old *unstructured.Unstructured) (errs field.ErrorList) {
 func changedAddress(u, old *unstructured.Unstructured) field.ErrorList {
 	was, _, _ := unstructured.NestedString(old.Object, "spec", "clusterIP")
 	now, _, _ := unstructured.NestedString(u.Object, "spec", "clusterIP")
-	if kind, _, _ := unstructured.NestedString(u.Object, "spec", "type"); kind == "ExternalName" || was == "" || was == now {
+	if kind, _, _ := unstructured.NestedString(u.Object, "spec", "type"); kind == "ExternalName" || was == "" ||
+		was == now {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs").Index(0), now, "may not change once set")}

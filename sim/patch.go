@@ -55,7 +55,8 @@ func (r *request) decodePatched(next *unstructured.Unstructured) (*unstructured.
 
 // invalidPatch is the response to a patch that gives an invalid object.
 func invalidPatch(err error) error {
-	return apierrors.NewInvalid(runtimeschema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), "", err.Error())})
+	return apierrors.NewInvalid(runtimeschema.GroupKind{}, "",
+		field.ErrorList{field.Invalid(field.NewPath("patch"), "", err.Error())})
 }
 
 // sameKind rejects a patch that changes the kind.
@@ -72,7 +73,8 @@ func (r *request) sameKind(u *unstructured.Unstructured) error {
 		errs = append(errs, field.Invalid(field.NewPath("kind"), gvk.Kind, "must be "+r.kind.GVK.Kind))
 	}
 	if gvk.GroupVersion() != r.kind.GVK.GroupVersion() {
-		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), u.GetAPIVersion(), "must be "+r.kind.GVK.GroupVersion().String()))
+		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), u.GetAPIVersion(),
+			"must be "+r.kind.GVK.GroupVersion().String()))
 	}
 	return apierrors.NewInvalid(r.kind.GVK.GroupKind(), r.name, errs)
 }
@@ -90,7 +92,8 @@ func Patched(live *unstructured.Unstructured, kind types.PatchType, body []byte)
 		var steps jsonpatch.Patch
 		if steps, err = jsonpatch.DecodePatch(body); err == nil {
 			if after, err = steps.Apply(before); err != nil {
-				return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", runtimeschema.GroupResource{}, "", err.Error(), 0, false)
+				return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", runtimeschema.GroupResource{},
+					"", err.Error(), 0, false)
 			}
 		}
 	}
@@ -115,9 +118,10 @@ func (r *request) apply(body []byte) (*unstructured.Unstructured, error) {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", err))
 	}
 	if r.manager == "" {
-		return nil, apierrors.NewInvalid(runtimeschema.GroupKind{Group: "meta.k8s.io", Kind: "PatchOptions"}, "", field.ErrorList{
-			field.Required(field.NewPath("fieldManager"), "is required for apply patch"),
-		})
+		return nil, apierrors.NewInvalid(runtimeschema.GroupKind{Group: "meta.k8s.io", Kind: "PatchOptions"}, "",
+			field.ErrorList{
+				field.Required(field.NewPath("fieldManager"), "is required for apply patch"),
+			})
 	}
 	merge := func(fm *fieldManager, now *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		merged, err := fm.Apply(now.DeepCopy(), applied, r.manager, r.force)

@@ -20,7 +20,8 @@ func (c *Cluster) MarkReady(gvk runtimeschema.GroupVersionKind, namespace, name 
 	if k == nil {
 		return fmt.Errorf("there is no kind %s", gvk)
 	}
-	r := &request{cluster: c, kind: k, namespace: namespace, name: name, subresource: "status", by: controllerManager, manager: controllerManager}
+	r := &request{cluster: c, kind: k, namespace: namespace, name: name, subresource: "status", by: controllerManager,
+		manager: controllerManager}
 	old := r.live()
 	if old == nil {
 		return r.notFound()
@@ -70,7 +71,8 @@ var readyStatus = map[runtimeschema.GroupKind]func(*subject){
 		s.status["currentRevision"], s.status["updateRevision"] = revision, revision
 	},
 	kindName("apps", "DaemonSet"): func(s *subject) {
-		s.set(1, "desiredNumberScheduled", "currentNumberScheduled", "updatedNumberScheduled", "numberReady", "numberAvailable")
+		s.set(1, "desiredNumberScheduled", "currentNumberScheduled", "updatedNumberScheduled", "numberReady",
+			"numberAvailable")
 		s.set(0, "numberMisscheduled")
 	},
 	jobKind: func(s *subject) {
@@ -158,8 +160,9 @@ func readyPod(s *subject) {
 	for _, c := range containers {
 		container, _ := c.(map[string]any)
 		statuses = append(statuses, map[string]any{
-			"name": container["name"], "image": container["image"], "imageID": "", "ready": true, "started": true, "restartCount": int64(0),
-			"state": map[string]any{"running": map[string]any{"startedAt": s.timestamp()}},
+			"name": container["name"], "image": container["image"], "imageID": "", "ready": true, "started": true,
+			"restartCount": int64(0),
+			"state":        map[string]any{"running": map[string]any{"startedAt": s.timestamp()}},
 		})
 	}
 	s.status["containerStatuses"] = statuses

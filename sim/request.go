@@ -75,7 +75,8 @@ func (r *request) create(body *unstructured.Unstructured) (*unstructured.Unstruc
 // decode decodes the body of a POST or PUT.
 func (r *request) decode(body *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if gvk := body.GroupVersionKind(); gvk != r.kind.GVK {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: the kind of the object does not match the request",
+		return nil, apierrors.NewBadRequest(fmt.Sprintf(
+			"%s in version %q cannot be handled as a %s: the kind of the object does not match the request",
 			gvk.Kind, gvk.Version, r.kind.GVK.Kind))
 	}
 	u, err := r.cluster.kinds.decoded(r.kind, body)
@@ -92,10 +93,12 @@ func (r *request) placed(u *unstructured.Unstructured) error {
 	case !r.kind.Namespaced || namespace == "" || namespace == r.namespace:
 		u.SetNamespace(r.namespace)
 	default:
-		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+		return apierrors.NewBadRequest("the namespace of the provided object " +
+			"does not match the namespace sent on the request")
 	}
 	if r.name != "" && u.GetName() != "" && u.GetName() != r.name {
-		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", u.GetName(), r.name))
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)",
+			u.GetName(), r.name))
 	}
 	return nil
 }
@@ -155,7 +158,8 @@ func (r *request) admit() error {
 	err := apierrors.NewForbidden(r.groupResource(), r.name,
 		fmt.Errorf("unable to create new content in namespace %s because it is being terminated", r.namespace))
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
-		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", r.namespace), Field: "metadata.namespace",
+		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", r.namespace),
+		Field: "metadata.namespace",
 	})
 	return err
 }

@@ -35,9 +35,11 @@ func scaleOf(u *unstructured.Unstructured) *unstructured.Unstructured {
 }
 
 // changeScale serves a write of the Scale of an object.
-func (r *request) changeScale(fm *fieldManager, old *unstructured.Unstructured, change change) (*unstructured.Unstructured, error) {
+func (r *request) changeScale(fm *fieldManager, old *unstructured.Unstructured,
+	change change) (*unstructured.Unstructured, error) {
 	gv := r.kind.GVK.GroupVersion()
-	handler := managedfields.NewScaleHandler(old.GetManagedFields(), gv, managedfields.ResourcePathMappings{gv.String(): replicasPath})
+	handler := managedfields.NewScaleHandler(old.GetManagedFields(), gv,
+		managedfields.ResourcePathMappings{gv.String(): replicasPath})
 	now := scaleOf(old)
 	entries, err := handler.ToSubresource()
 	if err != nil {

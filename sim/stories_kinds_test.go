@@ -297,7 +297,7 @@ var customStories = []story{
 # apply/status bob
 {apiVersion: sim.reconcel.dev/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Other, status: "False"}]}}
 # apply/status alice
-{apiVersion: sim.reconcel.dev/v1, kind: Widget, metadata: {name: w, labels: {no: effect}}, spec: {size: large}, status: {conditions: [{type: Ready, status: "False"}]}}
+{apiVersion: sim.reconcel.dev/v1, kind: Widget, metadata: {name: w, labels: {no: effect}}, spec: {size: large}, status: {conditions: [{type: Ready, status: Unknown}]}}
 # apply/status alice
 {apiVersion: sim.reconcel.dev/v1, kind: Widget, metadata: {name: w, uid: "8e9d6eb6-0000-0000-0000-000000000000"}, status: {conditions: [{type: Ready, status: "False"}]}}
 # apply/status alice

@@ -138,7 +138,8 @@ func (c *Cluster) validate(k *schema.Kind, subresource string, u, old *unstructu
 // invalidFinalizers rejects finalizers without a domain, which built-in kinds do not allow.
 func invalidFinalizers(u *unstructured.Unstructured) (errs field.ErrorList) {
 	for i, f := range u.GetFinalizers() {
-		if !strings.Contains(f, "/") && f != metav1.FinalizerOrphanDependents && f != metav1.FinalizerDeleteDependents && f != "kubernetes" {
+		if !strings.Contains(f, "/") && f != metav1.FinalizerOrphanDependents && f != metav1.FinalizerDeleteDependents &&
+			f != "kubernetes" {
 			errs = append(errs, field.Invalid(field.NewPath("metadata", "finalizers").Index(i), f,
 				"name is neither a standard finalizer name nor is it fully qualified"))
 		}

@@ -80,7 +80,8 @@ func (c *Cluster) Pending() (left []Failure) {
 }
 
 func (f *Failure) matches(r *request, verb string) bool {
-	return matchesFilter(f.By, r.by) && matchesFilter(f.Verb, verb) && matchesFilter(f.Namespace, r.namespace) && matchesFilter(f.Name, r.name) &&
+	return matchesFilter(f.By, r.by) && matchesFilter(f.Verb, verb) && matchesFilter(f.Namespace, r.namespace) &&
+		matchesFilter(f.Name, r.name) &&
 		matchesFilter(f.Subresource, r.subresource) && matchesFilter(f.Kind, r.kind.GVK.GroupKind())
 }
 
@@ -109,7 +110,8 @@ func (c *Cluster) failure(r *request, verb string) *Failure {
 }
 
 // logged serves a write and records it.
-func (r *request) logged(verb string, serve func() (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
+func (r *request) logged(verb string,
+	serve func() (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	c, before := r.cluster, r.cluster.version
 	changed := len(c.changes)
 	existed := c.load(r.kind.GVK.GroupKind(), r.namespace, r.name) != nil

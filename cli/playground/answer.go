@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reconcel/cli/internal/findings"
+	"reconcel/cli/internal/graph"
 	"reconcel/cli/internal/timeline"
 )
 
@@ -33,8 +34,9 @@ const (
 type Answer struct {
 	Findings []findings.Finding `json:"findings"`        // with positions
 	Report   string             `json:"report"`          // what validate prints
-	Result   string             `json:"result"`          // what render or graph prints to stdout
-	Notes    string             `json:"notes,omitempty"` // and to stderr
+	Result   string             `json:"result"`          // what render prints to stdout
+	Notes    string             `json:"notes,omitempty"` // what render or graph prints to stderr
+	Graph    []*graph.Diagram   `json:"graph,omitempty"` // what graph prints as text
 	Timeline *timeline.Timeline `json:"timeline,omitempty"`
 }
 

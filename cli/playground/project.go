@@ -49,7 +49,7 @@ func (p Project) check() (s *session, valid bool) {
 		s.complain(err)
 		return s, false
 	}
-	found := source.Collect(s.judged.Sources, slices.Concat(s.judged.Verdict.Errors, s.judged.Verdict.Warnings))
+	found := source.Collect(s.judged.Sources, slices.Concat(s.judged.Result.Errors, s.judged.Result.Warnings))
 	s.Findings = findings.List(found)
 	s.Report = string(findings.Text(found, p.Rules, s.judged.Program))
 	return s, !findings.Invalid(found)
@@ -70,7 +70,8 @@ func (s *session) say(format string, args ...any) { fmt.Fprintf(&s.notes, format
 
 // prepare returns a renderer and the resources for it.
 func (s *session) prepare() (*offline.Renderer, []*files.Object, error) {
-	return s.judged.Prepare(s.from, offline.Request{Resources: s.Resources, Observed: s.Observed, Namespace: namespace, Say: s.say})
+	return s.judged.Prepare(s.from, offline.Request{Resources: s.Resources, Observed: s.Observed, Namespace: namespace,
+		Say: s.say})
 }
 
 // render does what render does.
@@ -92,14 +93,10 @@ func (s *session) graph() error {
 	if err != nil {
 		return err
 	}
-	var all []*graph.Diagram
 	if len(resources) == 1 {
-		all = graph.OfObject(s.judged.Program, r, resources[0])
+		s.Graph = graph.OfObject(s.judged.Program, r, resources[0])
 	} else {
-		all = graph.OfProgram(s.judged.Program)
-	}
-	if len(all) > 0 {
-		s.Result = graph.SVG(all)
+		s.Graph = graph.OfProgram(s.judged.Program)
 	}
 	return nil
 }
@@ -118,7 +115,7 @@ func (s *session) play(ctx context.Context, options timeline.Options) error {
 			return err
 		}
 		for _, o := range objects {
-			if options.Program.ChildOf(o.Object) == nil {
+			if options.Program.ChildOf(o.Unstructured.Object) == nil {
 				options.Given = append(options.Given, given(o))
 			}
 		}
@@ -129,8 +126,9 @@ func (s *session) play(ctx context.Context, options timeline.Options) error {
 
 // given returns an object to create. Only a server says when an object was created or deleted.
 func given(o *files.Object) *unstructured.Unstructured {
-	u := o.DeepCopy()
-	for _, field := range []string{"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion"} {
+	u := o.Unstructured.DeepCopy()
+	for _, field := range []string{"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+		"resourceVersion"} {
 		unstructured.RemoveNestedField(u.Object, "metadata", field)
 	}
 	return u

@@ -43,7 +43,8 @@ func (r *release) render() (string, error) {
 		delete(missing, d.Name())
 	}
 	if len(missing) > 0 {
-		return "", fmt.Errorf("%s: charts/ lacks %s: run helm dependency update", r.chart, strings.Join(slices.Sorted(maps.Keys(missing)), ", "))
+		return "", fmt.Errorf("%s: charts/ lacks %s: run helm dependency update", r.chart,
+			strings.Join(slices.Sorted(maps.Keys(missing)), ", "))
 	}
 	if err := chartutil.ProcessDependencies(chart, values); err != nil {
 		return "", fmt.Errorf("%s: dependencies: %w", r.chart, err)

@@ -58,7 +58,8 @@ func (c *converter) connectionDetail(r *composed, d *source.Node) error {
 		return lost(d, "write its value", "the connection detail has no value")
 	}
 	var err error
-	c.connection, err = put(c.connection, []step{{key: part}, {key: name}}, d.Pos, func(*source.Node) (*source.Node, error) { return out, nil })
+	c.connection, err = put(c.connection, []step{{key: part}, {key: name}}, d.Pos,
+		func(*source.Node) (*source.Node, error) { return out, nil })
 	return err
 }
 
@@ -74,7 +75,8 @@ func (c *converter) connectionOf(r *composed, at *source.Node) (string, error) {
 	}
 	c.lookedUp[id] = true
 	c.allow.Lookup(secretKind.GroupKind(), namespace)
-	lookup := foreign.Map("id", foreign.Text(id), "apiVersion", foreign.Text("v1"), "kind", foreign.Text("Secret"), "name", foreign.Data(name))
+	lookup := foreign.Map("id", foreign.Text(id), "apiVersion", foreign.Text("v1"), "kind", foreign.Text("Secret"), "name",
+		foreign.Data(name))
 	if namespace != nil && !foreign.IsOwnNamespace(namespace) {
 		lookup.Content = append(lookup.Content, foreign.Text("namespace"), foreign.Data(namespace))
 	}

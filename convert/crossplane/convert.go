@@ -40,7 +40,8 @@ func Convert(files []source.File) (*foreign.Result, error) {
 	for _, doc := range compositions {
 		gvk := kindOf(doc.Node.At("spec", "compositeTypeRef"))
 		if of[gvk] {
-			out.Report.Lost(doc.Node.Pos, "spec.compositeTypeRef", "import it alone, and choose in for.when which resources each rule is for",
+			out.Report.Lost(doc.Node.Pos, "spec.compositeTypeRef",
+				"import it alone, and choose in for.when which resources each rule is for",
 				"another Composition for %s, whose resources choose one", gvk.Kind)
 			continue
 		}
@@ -92,14 +93,16 @@ type composed struct {
 	readyWhen      string
 }
 
-func newConverter(doc foreign.Document, of *composite, gvk runtimeschema.GroupVersionKind, report *foreign.Report) *converter {
+func newConverter(doc foreign.Document, of *composite, gvk runtimeschema.GroupVersionKind,
+	report *foreign.Report) *converter {
 	c := &converter{
 		node: doc.Node, of: of, gvk: gvk, report: report, needs: &foreign.Needs{},
 		allow:     &foreign.Allowance{Kinds: schema.Builtin(), Report: report},
 		patchSets: map[string]*source.Node{}, lookups: foreign.List(), lookedUp: map[string]bool{},
 	}
 	if of == nil {
-		report.Note(doc.Node.Pos, "spec.compositeTypeRef", "import it together with the CompositeResourceDefinition", "the schema of %s is not in the input", gvk.Kind)
+		report.Note(doc.Node.Pos, "spec.compositeTypeRef", "import it together with the CompositeResourceDefinition",
+			"the schema of %s is not in the input", gvk.Kind)
 		return c
 	}
 	c.needs.Root = of.version(gvk.Version)
@@ -116,7 +119,8 @@ func (c *converter) rule(name string) (*yaml.Node, error) {
 	} else {
 		c.input(c.node.At("spec"), "spec")
 	}
-	for _, key := range []string{"environment", "writeConnectionSecretsToNamespace", "publishConnectionDetailsWithStoreConfigRef"} {
+	for _, key := range []string{"environment", "writeConnectionSecretsToNamespace",
+		"publishConnectionDetailsWithStoreConfigRef"} {
 		if n := c.node.At("spec", key); n != nil {
 			c.report.Lost(n.Pos, "spec."+key, "read the objects with lookups", "has no counterpart")
 		}
@@ -169,7 +173,8 @@ func (c *converter) declareSecret() {
 	if c.allow.Cluster {
 		names = append(names, "namespace")
 	}
-	ref := spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}, Required: names, Properties: map[string]spec.Schema{}}}
+	ref := spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}, Required: names,
+		Properties: map[string]spec.Schema{}}}
 	for _, name := range names {
 		ref.Properties[name] = *spec.StringProperty()
 	}
@@ -202,7 +207,8 @@ func (c *converter) input(n *source.Node, path string) {
 		}
 	}
 	if environment := n.At("environment"); environment != nil && n != c.node.At("spec") {
-		c.report.Lost(environment.Pos, path+".environment", "read the objects with lookups", "the environment has no counterpart")
+		c.report.Lost(environment.Pos, path+".environment", "read the objects with lookups",
+			"the environment has no counterpart")
 	}
 	if list := n.At("resources"); list != nil {
 		for i, r := range list.Items {
@@ -249,8 +255,10 @@ func (c *converter) named(base *source.Node, r *composed) *source.Node {
 		}
 		return '-'
 	}, strings.ToLower(r.name)), "-")
-	name := &source.Node{Kind: source.Interp, Pos: base.Pos, Parts: []source.Part{{Expr: &source.Expr{Text: "self.metadata.name", Pos: base.Pos}}, {Text: "-" + suffix}}}
-	kept := &source.Node{Kind: source.Map, Pos: base.Pos, Fields: []source.Field{{Key: source.String{Value: "name", Pos: base.Pos}, Value: name}}}
+	name := &source.Node{Kind: source.Interp, Pos: base.Pos,
+		Parts: []source.Part{{Expr: &source.Expr{Text: "self.metadata.name", Pos: base.Pos}}, {Text: "-" + suffix}}}
+	kept := &source.Node{Kind: source.Map, Pos: base.Pos,
+		Fields: []source.Field{{Key: source.String{Value: "name", Pos: base.Pos}, Value: name}}}
 	if metadata != nil {
 		for _, f := range metadata.Fields {
 			if f.Key.Value != "generateName" {
@@ -258,7 +266,8 @@ func (c *converter) named(base *source.Node, r *composed) *source.Node {
 			}
 		}
 	}
-	out, _ := put(base, []step{{key: "metadata"}}, base.Pos, func(*source.Node) (*source.Node, error) { return kept, nil }) // A base is a map.
+	out, _ := put(base, []step{{key: "metadata"}}, base.Pos,
+		func(*source.Node) (*source.Node, error) { return kept, nil }) // A base is a map.
 	return out
 }
 

@@ -32,7 +32,8 @@ func newComposite(doc foreign.Document, report *foreign.Report) *composite {
 	stored := false
 	if list := s.At("versions"); list != nil {
 		for _, v := range list.Items {
-			version := foreign.Version{Name: v.At("name").Literal().Value, Served: isTrue(v.At("served")), Schema: rootOf(v, report)}
+			version := foreign.Version{Name: v.At("name").Literal().Value, Served: isTrue(v.At("served")),
+				Schema: rootOf(v, report)}
 			version.Storage = !stored && isTrue(v.At("referenceable"))
 			stored = stored || version.Storage
 			if columns := v.At("additionalPrinterColumns"); columns != nil {
@@ -99,7 +100,8 @@ func (c *composite) version(name string) *spec.Schema {
 // gvks returns the kinds of all versions.
 func (c *composite) gvks() (all []runtimeschema.GroupVersionKind) {
 	for _, v := range c.crd.Versions {
-		all = append(all, runtimeschema.GroupVersionKind{Group: c.crd.Group, Version: v.Name, Kind: c.crd.Names["kind"].(string)})
+		all = append(all, runtimeschema.GroupVersionKind{Group: c.crd.Group, Version: v.Name,
+			Kind: c.crd.Names["kind"].(string)})
 	}
 	return all
 }

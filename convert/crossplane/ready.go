@@ -31,7 +31,8 @@ func ready(check *source.Node) (string, error) {
 	case "None":
 		return "true", nil
 	case "MatchCondition":
-		condition, status := check.At("matchCondition", "type").Literal().Value, check.At("matchCondition", "status").Literal().Value
+		condition, status := check.At("matchCondition", "type").Literal().Value,
+			check.At("matchCondition", "status").Literal().Value
 		if status == "True" {
 			return "isTrue(child, " + quoted(condition) + ")", nil
 		}

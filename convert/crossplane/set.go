@@ -8,7 +8,8 @@ import (
 
 // put replaces the value at a path of data. It returns the data: nil grows to what the path
 // needs. with returns the new value for the old one, which may be nil.
-func put(at *source.Node, steps []step, pos source.Pos, with func(old *source.Node) (*source.Node, error)) (*source.Node, error) {
+func put(at *source.Node, steps []step, pos source.Pos,
+	with func(old *source.Node) (*source.Node, error)) (*source.Node, error) {
 	if len(steps) == 0 {
 		return with(at)
 	}
@@ -58,5 +59,6 @@ func put(at *source.Node, steps []step, pos source.Pos, with func(old *source.No
 		at.Fields = append(at.Fields, source.Field{Key: source.String{Value: s.key, Pos: pos}, Value: changed})
 		return at, nil
 	}
-	return nil, &loss{pos, "the value above the field is not a map or list that is written out", "write the whole value as an expression"}
+	return nil, &loss{pos, "the value above the field is not a map or list that is written out",
+		"write the whole value as an expression"}
 }

@@ -167,18 +167,22 @@ func written(value string, n *source.Node) (string, error) {
 	case "", "Format":
 		return formatted(n.At("fmt"), []string{value})
 	case "TrimPrefix":
-		return fmt.Sprintf("(%[1]s.startsWith(%[2]s) ? %[1]s.substring(size(%[2]s)) : %[1]s)", value, quoted(argument("trim"))), nil
+		return fmt.Sprintf("(%[1]s.startsWith(%[2]s) ? %[1]s.substring(size(%[2]s)) : %[1]s)", value,
+			quoted(argument("trim"))), nil
 	case "TrimSuffix":
-		return fmt.Sprintf("(%[1]s.endsWith(%[2]s) ? %[1]s.substring(0, size(%[1]s) - size(%[2]s)) : %[1]s)", value, quoted(argument("trim"))), nil
+		return fmt.Sprintf("(%[1]s.endsWith(%[2]s) ? %[1]s.substring(0, size(%[1]s) - size(%[2]s)) : %[1]s)", value,
+			quoted(argument("trim"))), nil
 	case "Regexp":
 		return extracted(value, n.At("regexp"), n)
 	case "Join":
 		return value + ".map(e, string(e)).join(" + quoted(n.At("join", "separator").Literal().Value) + ")", nil
 	case "Replace":
-		return fmt.Sprintf("%s.replace(%s, %s)", value, quoted(n.At("replace", "search").Literal().Value), quoted(n.At("replace", "replace").Literal().Value)), nil
+		return fmt.Sprintf("%s.replace(%s, %s)", value, quoted(n.At("replace", "search").Literal().Value),
+			quoted(n.At("replace", "replace").Literal().Value)), nil
 	case "Convert":
 		function := map[string]string{
-			"ToUpper": "%s.upperAscii()", "ToLower": "%s.lowerAscii()", "ToJson": "json.marshal(%s)", "ToSha256": "hash.sha256(%s)",
+			"ToUpper": "%s.upperAscii()", "ToLower": "%s.lowerAscii()", "ToJson": "json.marshal(%s)",
+			"ToSha256": "hash.sha256(%s)",
 			"ToBase64": "base64.encode(bytes(%s))", "FromBase64": "string(base64.decode(%s))",
 		}[argument("convert")]
 		if function == "" {
@@ -222,7 +226,8 @@ func formatted(n *source.Node, args []string) (string, error) {
 	var wrong error
 	text = verb.ReplaceAllStringFunc(text, func(v string) string {
 		switch {
-		case v == "%%", v == "%s", v == "%d", strings.HasSuffix(v, "f") && !strings.ContainsAny(v, "+-# "), v == "%x", v == "%X":
+		case v == "%%", v == "%s", v == "%d", strings.HasSuffix(v, "f") && !strings.ContainsAny(v, "+-# "), v == "%x",
+			v == "%X":
 			return v
 		case v == "%v", v == "%t":
 			return "%s"
@@ -244,7 +249,8 @@ func converted(value string, n *source.Node) (string, error) {
 	case format != "" && format != "none":
 		return "", lost(n, "write it as an expression", "the format %s has no counterpart", format)
 	}
-	function := map[string]string{"string": "string", "int": "int", "int64": "int", "float64": "double", "bool": "bool"}[to]
+	function := map[string]string{"string": "string", "int": "int", "int64": "int", "float64": "double",
+		"bool": "bool"}[to]
 	if function == "" {
 		return "", lost(n, "write it as an expression", "the type %s has no counterpart", to)
 	}

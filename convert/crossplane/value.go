@@ -93,7 +93,8 @@ type part struct {
 // parts splits "%s-%s".format([a, b]) into a text with expressions, as people write it.
 func parts(e ast.Expr) (all []part) {
 	whole := []part{{expr: e}}
-	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != "format" || !e.AsCall().IsMemberFunction() || e.AsCall().Args()[0].Kind() != ast.ListKind {
+	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != "format" || !e.AsCall().IsMemberFunction() ||
+		e.AsCall().Args()[0].Kind() != ast.ListKind {
 		return whole
 	}
 	text, _ := unchecked.StringOf(e.AsCall().Target())

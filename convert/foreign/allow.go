@@ -36,7 +36,8 @@ func (a *Allowance) Child(gvk runtimeschema.GroupVersionKind, namespace *source.
 	} else if name := a.foreign(namespace); name != "" && !slices.Contains(a.namespaces, name) {
 		a.namespaces = append(a.namespaces, name)
 		if name == "*" {
-			a.Report.Note(pos, path, "narrow the patterns of allow.namespaces", "the namespace is computed, so the rule may write to all namespaces")
+			a.Report.Note(pos, path, "narrow the patterns of allow.namespaces",
+				"the namespace is computed, so the rule may write to all namespaces")
 		}
 	}
 	a.note(gvk, pos, path)
@@ -53,7 +54,8 @@ func (a *Allowance) note(gvk runtimeschema.GroupVersionKind, pos source.Pos, pat
 	}
 	a.noted[gk] = true
 	if rules.Privileged(gk) {
-		a.Report.Note(pos, path, "give validate and run the flag --allow-kind "+gk.String(), "%s is a privileged kind", gk.Kind)
+		a.Report.Note(pos, path, "give validate and run the flag --allow-kind "+gk.String(), "%s is a privileged kind",
+			gk.Kind)
 	}
 	if len(a.Kinds.Versions(gk)) == 0 {
 		a.Report.Note(pos, path, "give validate its CRD with --crd", "the fields of %s are not checked without a schema", gk)
@@ -62,7 +64,8 @@ func (a *Allowance) note(gvk runtimeschema.GroupVersionKind, pos source.Pos, pat
 
 // Lookup records a lookup, whose namespace may be nil.
 func (a *Allowance) Lookup(gk runtimeschema.GroupKind, namespace *source.Node) {
-	if name := a.foreign(namespace); name != "" && a.Kinds.Scope(gk) != schema.ClusterScoped && !slices.Contains(a.read, name) {
+	if name := a.foreign(namespace); name != "" && a.Kinds.Scope(gk) != schema.ClusterScoped &&
+		!slices.Contains(a.read, name) {
 		a.read = append(a.read, name)
 	}
 }

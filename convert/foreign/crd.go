@@ -32,7 +32,8 @@ type Version struct {
 
 // Complete adds the names that follow from the kind.
 func (d *Definition) Complete(kind string) {
-	names := map[string]any{"kind": kind, "listKind": kind + "List", "plural": Plural(d.Group, kind), "singular": strings.ToLower(kind)}
+	names := map[string]any{"kind": kind, "listKind": kind + "List", "plural": Plural(d.Group, kind),
+		"singular": strings.ToLower(kind)}
 	maps.Copy(names, d.Names)
 	d.Names = names
 }

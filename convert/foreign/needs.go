@@ -72,11 +72,14 @@ func (n *Needs) Node() *yaml.Node {
 	}
 	out := List()
 	for _, path := range n.paths {
-		if slices.ContainsFunc(n.paths, func(longer []string) bool { return len(longer) > len(path) && slices.Equal(longer[:len(path)], path) }) {
+		if slices.ContainsFunc(n.paths, func(longer []string) bool {
+			return len(longer) > len(path) && slices.Equal(longer[:len(path)], path)
+		}) {
 			continue // The check of the longer path includes it.
 		}
 		message := strings.ReplaceAll(source.PathOf(path), `["`+Element+`"]`, Element) + " must be set"
-		out.Content = append(out.Content, Map("expression", Text(strings.Join(n.Tests(path), " && ")), "message", Text(message)))
+		out.Content = append(out.Content, Map("expression", Text(strings.Join(n.Tests(path), " && ")), "message",
+			Text(message)))
 	}
 	return out
 }

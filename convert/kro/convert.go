@@ -25,7 +25,8 @@ func Convert(files []source.File) (*foreign.Result, error) {
 				all = append(all, d)
 			}
 		case doc.GVK.Kind == "Graph":
-			out.Report.Lost(doc.Node.Pos, "kind", "write it as a ResourceGraphDefinition, or as rules", "a Graph of kro's experimental API has no counterpart")
+			out.Report.Lost(doc.Node.Pos, "kind", "write it as a ResourceGraphDefinition, or as rules",
+				"a Graph of kro's experimental API has no counterpart")
 		}
 	}
 	kinds, err := kindsOf(all)
@@ -145,7 +146,8 @@ func (c *converter) status() *yaml.Node {
 	kept := &source.Node{Kind: source.Map, Pos: n.Pos}
 	for _, f := range n.Fields {
 		if f.Key.Value == "conditions" {
-			c.report.Lost(f.Key.Pos, "spec.schema.status.conditions", "write conditions of the rule", "status.conditions belongs to reconcel")
+			c.report.Lost(f.Key.Pos, "spec.schema.status.conditions", "write conditions of the rule",
+				"status.conditions belongs to reconcel")
 			continue
 		}
 		kept.Fields = append(kept.Fields, f)

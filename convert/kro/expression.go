@@ -67,7 +67,8 @@ func (c *converter) escaped(text string, pos source.Pos, at place) bool {
 	if !strings.Contains(text, "${") {
 		return false
 	}
-	c.report.Lost(pos, at.path, "write ${\"$\"}${...}", "$${ is a dollar sign before an expression in kro, and a literal ${ in rules")
+	c.report.Lost(pos, at.path, "write ${\"$\"}${...}",
+		"$${ is a dollar sign before an expression in kro, and a literal ${ in rules")
 	return true
 }
 
@@ -199,7 +200,8 @@ func rewritten(e ast.Expr) *loss {
 		// The namespace is no longer the target, so that the call is not visited as a hash.
 		e.SetKindCase(unchecked.Make.NewCall(e.ID(), "hash."+call.FunctionName(), call.Args()...))
 	case unchecked.NamespaceOf(c) == "hash":
-		return &loss{"kro's hash." + name + "() returns bytes, reconcel's returns the hex text", "write hash." + name + "(x) where hex text will do"}
+		return &loss{"kro's hash." + name + "() returns bytes, reconcel's returns the hex text",
+			"write hash." + name + "(x) where hex text will do"}
 	case unchecked.NamespaceOf(c) == "runtime":
 		return &loss{"runtime." + name + "() has no counterpart", "write conditions of the rule"}
 	case unchecked.NamespaceOf(c) == "time":
@@ -219,7 +221,8 @@ func hexOfHash(c ast.CallExpr) ast.Expr {
 	}
 	verb, _ := unchecked.StringOf(c.Target())
 	items := c.Args()[0].AsList().Elements()
-	if verb != "%x" || len(items) != 1 || items[0].Kind() != ast.CallKind || unchecked.NamespaceOf(items[0].AsCall()) != "hash" {
+	if verb != "%x" || len(items) != 1 || items[0].Kind() != ast.CallKind ||
+		unchecked.NamespaceOf(items[0].AsCall()) != "hash" {
 		return nil
 	}
 	return items[0]

@@ -19,7 +19,8 @@ type resource struct {
 }
 
 func newResource(n *source.Node, path string) *resource {
-	return &resource{node: n, path: path, id: n.At("id").Literal().Value, template: n.At("template"), external: n.At("externalRef")}
+	return &resource{node: n, path: path, id: n.At("id").Literal().Value, template: n.At("template"),
+		external: n.At("externalRef")}
 }
 
 // iterators returns the entries of forEach, in order.
@@ -43,7 +44,8 @@ func (c *converter) lookup(r *resource) *yaml.Node {
 	metadata := c.data(r.external.At("metadata"), at.below("metadata"))
 	for _, key := range []string{"readyWhen", "includeWhen", "forEach"} {
 		if n := r.node.At(key); n != nil && len(n.Items) > 0 {
-			c.report.Lost(n.Pos, r.path+"."+key, "test it in the when of the children that read the lookup", "a lookup has no %s", key)
+			c.report.Lost(n.Pos, r.path+"."+key, "test it in the when of the children that read the lookup",
+				"a lookup has no %s", key)
 		}
 	}
 	kind := gvk(r.external)
@@ -174,12 +176,15 @@ func (c *converter) onChange(template *source.Node, pos source.Pos, at place) st
 	}
 	switch kind := gvk(template).GroupKind().String(); {
 	case kind == "Pod":
-		c.report.Note(pos, at.path, "decide about onChange of the child", "hardly any field of a Pod can be changed: a changed Pod is replaced")
+		c.report.Note(pos, at.path, "decide about onChange of the child",
+			"hardly any field of a Pod can be changed: a changed Pod is replaced")
 	case kind == "Job.batch":
-		c.report.Note(pos, at.path, "write onChange: replace if a changed Job is to run again", "most fields of a Job cannot be changed: it is kept as it is")
+		c.report.Note(pos, at.path, "write onChange: replace if a changed Job is to run again",
+			"most fields of a Job cannot be changed: it is kept as it is")
 		return "keep"
 	case computed:
-		c.report.Note(pos, at.path, "decide about onChange of the child", "roleRef cannot be changed: a changed binding is replaced")
+		c.report.Note(pos, at.path, "decide about onChange of the child",
+			"roleRef cannot be changed: a changed binding is replaced")
 	default:
 		return ""
 	}

@@ -39,7 +39,8 @@ func statusOf(rule *yaml.Node, kinds *schema.Set) (spec.Schema, error) {
 func typeOfData(n *source.Node, scope *check.Scope) *spec.Schema {
 	switch n.Kind {
 	case source.Map:
-		out := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}, Properties: map[string]spec.Schema{}}}
+		out := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"},
+			Properties: map[string]spec.Schema{}}}
 		for _, f := range n.Fields {
 			out.Properties[f.Key.Value] = *typeOfData(f.Value, scope)
 		}

@@ -37,7 +37,8 @@ func New(r io.Reader) *Decoder {
 func (d *Decoder) Reset(r io.Reader) {
 	clear(d.stack[:cap(d.stack)])
 	clear(d.keys[:cap(d.keys)])
-	*d = Decoder{reader: r, buf: d.buf[:0], mark: -1, keys: d.keys[:0], stack: d.stack[:0], scratch: d.scratch[:0], shared: d.shared}
+	*d = Decoder{reader: r, buf: d.buf[:0], mark: -1, keys: d.keys[:0], stack: d.stack[:0], scratch: d.scratch[:0],
+		shared: d.shared}
 }
 
 // Next reports whether another value follows. It waits for the stream.

@@ -66,7 +66,8 @@ func (e NoKindError) Error() string {
 	if len(e.Served) == 0 {
 		return text + "; apply its CustomResourceDefinition"
 	}
-	return text + fmt.Sprintf("; it serves version %s: use that in the rules, or add %s to the CustomResourceDefinition", strings.Join(e.Served, ", "), e.GVK.Version)
+	return text + fmt.Sprintf("; it serves version %s: use that in the rules, or add %s to the CustomResourceDefinition",
+		strings.Join(e.Served, ", "), e.GVK.Version)
 }
 
 // IsNoKind reports whether the cause of an error is a NoKindError.

@@ -49,7 +49,8 @@ func (s server) findVersion(ctx context.Context, gvk schema.GroupVersionKind) (K
 	if found.GVR.Resource == "" {
 		return Kind{}, NoKindError{GVK: gvk}
 	}
-	found.Status = slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Name == found.GVR.Resource+"/status" })
+	found.Status = slices.ContainsFunc(served.APIResources,
+		func(r metav1.APIResource) bool { return r.Name == found.GVR.Resource+"/status" })
 	return found, nil
 }
 

@@ -19,7 +19,8 @@ type UnavailableError struct {
 
 // Error names the group and version, what the API server said, and where to look.
 func (e UnavailableError) Error() string {
-	return fmt.Sprintf("API %s is unavailable (see kubectl get apiservice %s.%s): %v", e.GV, e.GV.Version, e.GV.Group, e.Err)
+	return fmt.Sprintf("API %s is unavailable (see kubectl get apiservice %s.%s): %v", e.GV, e.GV.Version, e.GV.Group,
+		e.Err)
 }
 
 // Unwrap returns the error of the request.

@@ -93,7 +93,8 @@ func askETag(ctx context.Context, client *rest.RESTClient, etag string) (string,
 	const timeout = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, client.Get().AbsPath("/apis").URL().String(), http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, client.Get().AbsPath("/apis").URL().String(),
+		http.NoBody)
 	if err != nil {
 		return "", err
 	}

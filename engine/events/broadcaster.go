@@ -147,7 +147,8 @@ func (b *Broadcaster) discard(about corev1.ObjectReference, eventType, reason, a
 	b.dropLocked(&series{next: b.newEvent(about, eventType, reason, action, note, time.Now())}, errQueueFull)
 }
 
-func (b *Broadcaster) newEvent(about corev1.ObjectReference, eventType, reason, action, note string, at time.Time) *eventsv1.Event {
+func (b *Broadcaster) newEvent(about corev1.ObjectReference, eventType, reason, action, note string,
+	at time.Time) *eventsv1.Event {
 	e := &eventsv1.Event{
 		EventTime: metav1.NewMicroTime(at), ReportingController: Reporter, ReportingInstance: b.instance,
 		Regarding: about, Type: eventType, Reason: reason, Action: action, Note: note,
@@ -206,14 +207,16 @@ func (b *Broadcaster) dropLocked(s *series, err error) {
 	s.next, s.tries = nil, 0
 	switch {
 	case exists && errors.Is(err, errQueueFull): // The next one takes the count along.
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), apierrors.IsNotFound(err): // The namespace is being deleted, or was.
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause),
+		apierrors.IsNotFound(err): // The namespace is being deleted, or was.
 	case errors.Is(err, leader.ErrNotLeading): // The leader records the same.
 	default:
 		b.dropped.Inc()
 		if now := time.Now(); now.Sub(b.logged) > recount {
 			b.logged = now
 			about := e.Regarding
-			b.log.Warn("Event dropped", "object", path.Join(about.Kind, about.Namespace, about.Name), "reason", e.Reason, "error", err)
+			b.log.Warn("Event dropped", "object", path.Join(about.Kind, about.Namespace, about.Name), "reason", e.Reason,
+				"error", err)
 		}
 	}
 }

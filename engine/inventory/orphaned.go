@@ -148,8 +148,12 @@ func (inv *Inventory) keepUnconfirmed(found *Orphaned, entries map[Key]Entry) {
 		return true
 	}
 	found.Removed = slices.DeleteFunc(found.Removed, func(r RemovedRule) bool { return keep(r.Name, r.For, r.Source) })
-	found.Finalizers = slices.DeleteFunc(found.Finalizers, func(f Finalizer) bool { return keep(f.Rule, f.Kind, entries[f.key()].Source) })
-	slices.SortFunc(found.Kept, func(a, b KeptRule) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind)) })
+	found.Finalizers = slices.DeleteFunc(found.Finalizers,
+		func(f Finalizer) bool { return keep(f.Rule, f.Kind, entries[f.key()].Source) })
+	slices.SortFunc(found.Kept, func(a, b KeptRule) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name),
+			cmp.Compare(a.Kind, b.Kind))
+	})
 }
 
 // Recall returns what is in any of several inventories and not in a program.

@@ -46,7 +46,8 @@ type Recorded struct {
 }
 
 func (c *content) recorded(texts *Texts) *Recorded {
-	return &Recorded{Entries: c.entries, Held: c.held, Rollouts: c.rollouts, approved: c.approved, texts: texts, programs: map[string]*rules.Program{}}
+	return &Recorded{Entries: c.entries, Held: c.held, Rollouts: c.rollouts, approved: c.approved, texts: texts,
+		programs: map[string]*rules.Program{}}
 }
 
 // Holds reports whether a change was held last.

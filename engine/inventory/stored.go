@@ -35,8 +35,12 @@ type Stored struct {
 func Of(configMap *unstructured.Unstructured) (Stored, bool) {
 	installation, ok := strings.CutSuffix(configMap.GetName(), rules.InventorySuffix)
 	data, _, _ := unstructured.NestedStringMap(configMap.Object, "data")
-	return Stored{Namespace: configMap.GetNamespace(), Installation: installation, Data: data, Annotations: configMap.GetAnnotations()}, ok
+	return Stored{Namespace: configMap.GetNamespace(), Installation: installation, Data: data,
+		Annotations: configMap.GetAnnotations()}, ok
 }
+
+// String names the ConfigMap.
+func (s Stored) String() string { return "ConfigMap/" + s.Namespace + "/" + Name(s.Installation) }
 
 // A record is what the ConfigMap has of one rule: the entry for one kind, and those for
 // the others.

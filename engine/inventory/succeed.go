@@ -62,7 +62,8 @@ func (s Stored) Running() *rules.Program {
 			count[entry.Revision]++
 		}
 	}
-	most := slices.MaxFunc(append(slices.Sorted(maps.Keys(count)), ""), func(a, b string) int { return cmp.Compare(count[a], count[b]) })
+	most := slices.MaxFunc(append(slices.Sorted(maps.Keys(count)), ""),
+		func(a, b string) int { return cmp.Compare(count[a], count[b]) })
 	var all []*rules.Rule
 	if files := s.Texts.files(most); files != nil {
 		base, err := rules.Load(files)

@@ -66,7 +66,8 @@ func (t *Texts) with(files []source.File, from string, keep []string) *Texts {
 }
 
 // pack compresses the texts to at most a number of bytes. If they do not fit, it leaves out revisions; the
-// one that became active last goes last. The hash is that of the uncompressed texts: other versions of Go compress otherwise.
+// one that became active last goes last. The hash is that of the uncompressed texts: other
+// versions of Go compress otherwise.
 func (t *Texts) pack(most int) (hash string, data []byte, err error) {
 	for {
 		plain, err := json.Marshal(t)

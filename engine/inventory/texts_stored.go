@@ -155,7 +155,8 @@ func (s *textStore) write(ctx context.Context, texts *Texts) error {
 		}
 	}
 	what := map[string]string{"hash": hash, "pieces": strconv.Itoa(len(pieces))}
-	if err := s.put(ctx, 0, first, what, map[string]string{hash: base64.StdEncoding.EncodeToString(pieces[0])}); err != nil {
+	if err := s.put(ctx, 0, first, what, map[string]string{hash: base64.StdEncoding.EncodeToString(
+		pieces[0])}); err != nil {
 		return err
 	}
 	s.known = texts
@@ -191,10 +192,13 @@ func (s *textStore) get(ctx context.Context, piece int) (*unstructured.Unstructu
 }
 
 // put writes the ConfigMap of a piece. If before is nil, it creates the ConfigMap.
-func (s *textStore) put(ctx context.Context, piece int, before *unstructured.Unstructured, what, data map[string]string) (err error) {
-	configMap := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{
-		"name": textName(s.options.Installation, piece), "namespace": s.options.Namespace, "labels": map[string]any{rules.LabelManagedBy: rules.ManagedBy},
-	}}}
+func (s *textStore) put(ctx context.Context, piece int, before *unstructured.Unstructured,
+	what, data map[string]string) (err error) {
+	configMap := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{
+			"name": textName(s.options.Installation, piece), "namespace": s.options.Namespace,
+			"labels": map[string]any{rules.LabelManagedBy: rules.ManagedBy},
+		}}}
 	if before != nil {
 		configMap.SetResourceVersion(before.GetResourceVersion())
 	}
@@ -212,5 +216,6 @@ func (s *textStore) describe(piece int, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("ConfigMap/%s/%s, which has the text of the rules: %w", s.options.Namespace, textName(s.options.Installation, piece), err)
+	return fmt.Errorf("ConfigMap/%s/%s, which has the text of the rules: %w", s.options.Namespace,
+		textName(s.options.Installation, piece), err)
 }

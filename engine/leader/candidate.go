@@ -54,7 +54,8 @@ type Candidate struct {
 
 // NewCandidate makes a candidate for a Lease. It has a client of its own, so that
 // no other request delays a renewal. work sees all other requests.
-func NewCandidate(config *rest.Config, name types.NamespacedName, work Work, log *slog.Logger, options Options) (*Candidate, error) {
+func NewCandidate(config *rest.Config, name types.NamespacedName, work Work, log *slog.Logger,
+	options Options) (*Candidate, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = renewDeadline / 2
 	config.QPS, config.RateLimiter = -1, nil
@@ -76,7 +77,8 @@ func NewCandidate(config *rest.Config, name types.NamespacedName, work Work, log
 	}
 	another := lock
 	c.look = &another
-	c.lock = lease{&lock, c.term, work, &leaseTrouble{log: log}, &holderLog{log: log, lease: name.String(), identity: options.Identity}}
+	c.lock = lease{&lock, c.term, work, &leaseTrouble{log: log},
+		&holderLog{log: log, lease: name.String(), identity: options.Identity}}
 	c.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: c.lock, Name: name.Name, ReleaseOnCancel: true,
 		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,

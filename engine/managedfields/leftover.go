@@ -74,7 +74,8 @@ func (at position) leftovers(rest fieldpath.Path, pointer string, others []Set) 
 	case map[string]any:
 		if e.FieldName != nil {
 			desired, _ := at.desired.(map[string]any)
-			return at.below(e, live[*e.FieldName], desired[*e.FieldName]).leftovers(rest[1:], pointer+"/"+escape(*e.FieldName), others)
+			return at.below(e, live[*e.FieldName], desired[*e.FieldName]).leftovers(rest[1:], pointer+"/"+escape(*e.FieldName),
+				others)
 		}
 	case []any:
 		desired, _ := at.desired.([]any)

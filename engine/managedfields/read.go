@@ -60,7 +60,8 @@ func (r *Reader) readManager(d *decode.Decoder) (m manager, err error) {
 		}
 		return err
 	})
-	if len(r.fields) > 0 && (m.applied && (m.name == Manager || strings.HasPrefix(m.name, Manager+"/")) || m.ownsShares()) {
+	if len(r.fields) > 0 && (m.applied && (m.name == Manager || strings.HasPrefix(m.name, Manager+"/")) ||
+		m.ownsShares()) {
 		m.read = r.entryOf(r.fields)
 	}
 	return m, err

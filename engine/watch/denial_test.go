@@ -11,7 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"reconcel/engine/discover"
-	"reconcel/internal/e2e"
+	"reconcel/test/e2e"
 )
 
 const (

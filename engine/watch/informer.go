@@ -23,7 +23,10 @@ import (
 // would begin empty.
 func (l *listing) newInformer(n *namespaced, denied func()) (cache.SharedIndexInformer, error) {
 	informer := cache.NewSharedIndexInformerWithOptions(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return l.list(ctx, n, o) },
+		ListWithContextFunc: func(ctx context.Context,
+			o metav1.ListOptions) (runtime.Object, error) {
+			return l.list(ctx, n, o)
+		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
 			return l.stream(ctx, n, o)
 		},

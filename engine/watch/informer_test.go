@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"reconcel/internal/e2e"
 	"reconcel/rules"
+	"reconcel/test/e2e"
 )
 
 // TestInformerTellsWhatHasChanged fills a cache by a list, by events, and by another list, as after

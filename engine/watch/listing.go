@@ -30,7 +30,8 @@ func (ws *Watcher) keep(ctx context.Context, w *Watch, k discover.Kind) {
 		l.cache.namespaces = append(l.cache.namespaces, newNamespaced(namespace, w))
 	}
 	if !w.IsCustom() {
-		l.cache.ownership.Store(&discover.Ownership{}) // At once: a primary that is reconciled too early is not enqueued again.
+		// At once: a primary that is reconciled too early is not enqueued again.
+		l.cache.ownership.Store(&discover.Ownership{})
 	}
 	w.listing.Store(l.cache)
 	for _, n := range l.cache.namespaces {
@@ -96,7 +97,8 @@ func (l *listing) listed(n *namespaced, objects cache.Indexer) {
 	n.denied.Store(nil)
 	before := n.fill(objects)
 	l.watch.cache.Store(l.cache)
-	n.logger(l.Log).Debug("watching", "kind", l.cache.kind.GVK.String(), "selector", l.watch.Selector, "objects", len(objects.ListKeys()))
+	n.logger(l.Log).Debug("watching", "kind", l.cache.kind.GVK.String(), "selector", l.watch.Selector, "objects",
+		len(objects.ListKeys()))
 	if before != nil {
 		for _, item := range before.List() {
 			old := item.(*Object)

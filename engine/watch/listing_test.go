@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/engine/discover"
-	"reconcel/internal/e2e"
 	"reconcel/rules"
+	"reconcel/test/e2e"
 )
 
 var services = discover.Kind{

@@ -57,7 +57,8 @@ func isMark(key string) bool {
 func (o *Object) DeepCopy() *unstructured.Unstructured {
 	u := o.unstructured().DeepCopy()
 	fields := map[string]string{
-		"namespace": o.namespace, "name": o.name, "uid": string(o.uid), "resourceVersion": o.version, "creationTimestamp": o.created,
+		"namespace": o.namespace, "name": o.name, "uid": string(o.uid), "resourceVersion": o.version,
+		"creationTimestamp": o.created,
 	}
 	for key, text := range fields {
 		if text != "" {
@@ -79,7 +80,8 @@ func (o *Object) Holder() string {
 
 // WithoutBody returns the object with only its metadata.
 func (o *Object) WithoutBody() *Object {
-	bare := map[string]any{"apiVersion": o.content["apiVersion"], "kind": o.content["kind"], "metadata": o.content["metadata"]}
+	bare := map[string]any{"apiVersion": o.content["apiVersion"], "kind": o.content["kind"],
+		"metadata": o.content["metadata"]}
 	withoutBody := *o
 	withoutBody.content = bare
 	return &withoutBody

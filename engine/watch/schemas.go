@@ -58,7 +58,8 @@ func (ws *Watcher) learnOwnership(ctx context.Context, w *Watch, c *Cache) {
 // FollowSchemas polls the cluster's schemas until ctx ends. It calls published with
 // each new state. It calls changed when schemas of watched kinds have changed, before
 // their watches notify: a rejected write may be accepted now.
-func (ws *Watcher) FollowSchemas(ctx context.Context, watches func() []*Watch, changed func(), published func(discover.Schemas)) {
+func (ws *Watcher) FollowSchemas(ctx context.Context, watches func() []*Watch, changed func(),
+	published func(discover.Schemas)) {
 	var last discover.Schemas
 	learned := discover.Schemas{} // the states from which ownership was learned
 	_ = wait.PollUntilContextCancel(ctx, schemaPoll, false, func(ctx context.Context) (bool, error) {
@@ -89,7 +90,8 @@ func (ws *Watcher) readSchemas(ctx context.Context) (discover.Schemas, error) {
 
 // relearnAll reads the ownership again where a schema differs from the learned one, and
 // updates learned. It returns the watches whose schemas have changed.
-func (ws *Watcher) relearnAll(ctx context.Context, watches []*Watch, learned, now discover.Schemas) (affected []*Watch) {
+func (ws *Watcher) relearnAll(ctx context.Context, watches []*Watch,
+	learned, now discover.Schemas) (affected []*Watch) {
 	read, failed := discover.Schemas{}, discover.Schemas{}
 	for _, w := range watches {
 		gv := w.GVK.GroupVersion()

@@ -29,7 +29,8 @@ func (o *Object) Shares() (all []rules.Share) {
 // Share returns the part of a primary in a shared object.
 func (o *Object) Share(primary rules.Owner) (s rules.Share, ok bool) {
 	s, ok = rules.ShareOf(o.content, primary.UID)
-	if !ok || o.exclusive() || s.Owner.Kind != primary.Kind || s.Owner.Name != primary.Name || primary.Namespace != "" && s.Owner.Namespace != primary.Namespace {
+	if !ok || o.exclusive() || s.Owner.Kind != primary.Kind || s.Owner.Name != primary.Name ||
+		primary.Namespace != "" && s.Owner.Namespace != primary.Namespace {
 		return rules.Share{}, false
 	}
 	return s, o.wroteShare(primary.UID)

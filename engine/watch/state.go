@@ -25,7 +25,8 @@ func (w *Watch) States() (all []State) {
 		}
 		if n.listed() {
 			content := n.content.Load()
-			s.Objects, s.Version, s.Since = len(content.objects.ListKeys()), content.objects.LastStoreSyncResourceVersion(), content.since
+			s.Objects, s.Version, s.Since = len(content.objects.ListKeys()), content.objects.LastStoreSyncResourceVersion(),
+				content.since
 		}
 		all = append(all, s)
 	}

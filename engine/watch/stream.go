@@ -30,7 +30,8 @@ var parameters = schema.GroupVersion{Version: "v1"}
 // times without a log line while the API server cannot fill its own cache. The informer repeats
 // it, too.
 func (l *listing) request(n *namespaced, o metav1.ListOptions) *rest.Request {
-	return l.Client.Get().MaxRetries(1).AbsPath(pathOf(l.cache.kind, n.namespace)...).SpecificallyVersionedParams(&o, metav1.ParameterCodec, parameters)
+	return l.Client.Get().MaxRetries(1).AbsPath(pathOf(l.cache.kind, n.namespace)...).SpecificallyVersionedParams(&o,
+		metav1.ParameterCodec, parameters)
 }
 
 // pathOf returns the path of the objects of a kind; without a namespace, of those of all.

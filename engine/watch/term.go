@@ -41,7 +41,8 @@ type RestoredError struct {
 
 // Error implements error.
 func (e RestoredError) Error() string {
-	return fmt.Sprintf("the API server has gone back to an earlier state, as after a restore of etcd from a backup: the list of %s was at resourceVersion %s and is now at %s; start reconcel again",
+	return fmt.Sprintf("the API server has gone back to an earlier state, as after a restore of etcd from a backup: the "+
+		"list of %s was at resourceVersion %s and is now at %s; start reconcel again",
 		e.Kind, e.Version, e.Earlier)
 }
 

@@ -2,8 +2,12 @@
 export const $ = (selector) => document.querySelector(selector);
 
 // element returns a new element. Properties that begin with "on" are listeners.
-export function element(name, properties = {}, ...children) {
-  const e = document.createElement(name);
+export const element = (name, properties, ...children) => fill(document.createElement(name), properties, children);
+
+// svg returns a new element of a picture.
+export const svg = (name, properties, ...children) => fill(document.createElementNS('http://www.w3.org/2000/svg', name), properties, children);
+
+function fill(e, properties = {}, children) {
   for (const [key, value] of Object.entries(properties)) {
     if (key.startsWith('on')) {
       e[key] = value;

@@ -1,4 +1,5 @@
 import {createEditor} from './editor.js';
+import {draw} from './graph.js';
 import {yaml} from './highlight.js';
 import {Program, Superseded} from './program.js';
 import {decode, encode} from './share.js';
@@ -82,7 +83,7 @@ function show(asked, answer) {
   if (asked === 'render') {
     $('#objects').replaceChildren(yaml(answer.result));
   } else if (asked === 'graph') {
-    graph(answer.result);
+    $('#panel-graph').replaceChildren(...(answer.graph ? draw(answer.graph) : [element('p', {class: 'hint'}, 'There is nothing to draw.')]));
   } else if (answer.timeline) {
     timeline.show(answer.timeline);
   }
@@ -100,12 +101,6 @@ function complain(file, found) {
     element('button', {type: 'button', onclick: () => editors[file].goTo(f.position)},
       element('span', {class: 'severity'}, f.severity), ` ${f.position.line}:${f.position.column} `,
       f.message + (f.hint ? ` (${f.hint})` : '')))));
-}
-
-function graph(svg) {
-  const title = /<title>(.*?)<\/title>/.exec(svg)?.[1] ?? '';
-  const picture = element('img', {alt: `Graph of ${title}: what each part reads and waits for`, src: 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(svg)});
-  $('#panel-graph').replaceChildren(svg ? picture : element('p', {class: 'hint'}, 'There is nothing to draw.'));
 }
 
 function load(files) {

@@ -56,22 +56,23 @@ func (g *guard) absent(e ast.Expr, t *types.Type, operand *value, name string, f
 	if g.quiet || field.flaw != nil || f.include(field.key) || field.key == "" && operand.shown == "" {
 		return
 	}
-	o := g.rule.all.object(t)
+	o := g.all.object(t)
 	pos := expr.Position(g.t.src, g.t.ast, e.ID())
-	if g.rule.all.lacks(o, name) {
-		w := g.rule.complaint(pos, "%s: %sno field %s; write ", g.where, lacking, strings.TrimPrefix(field.shown, "self."))
-		g.rule.absences = append(g.rule.absences, w)
+	if g.all.lacks(o, name) {
+		w := g.reporter.complaint(pos, "%s: %sno field %s; write ", g.where, lacking,
+			strings.TrimPrefix(field.shown, "self."))
+		g.absences.keep(w)
 		field.flaw = newFlaw(w, operand, e, name)
 		return
 	}
 	if field.ofStatus || o == nil && t.Kind() != types.MapKind || o != nil && !o.optional(name) {
 		return
 	}
-	if field.key == "self"+step+"spec" && g.rule.kind.Custom {
-		g.rule.withoutSpec()
+	if field.key == "self"+step+"spec" && g.kind.Custom {
+		g.absences.withoutSpec()
 		return
 	}
-	w := g.rule.complaint(pos, "%s: %s may be absent: write ", g.where, field.shown)
+	w := g.reporter.complaint(pos, "%s: %s may be absent: write ", g.where, field.shown)
 	g.warn(w)
 	field.flaw = newFlaw(w, operand, e, name)
 }
@@ -82,38 +83,10 @@ func newFlaw(w *source.Error, operand *value, e ast.Expr, name string) *flaw {
 	return f
 }
 
-// withoutSpec keeps the warning that the CRD of the primary does not require spec.
-// Expressions are checked as if it did: a guard wherever spec is read would not help.
-func (r *rule) withoutSpec() {
-	kind := r.src.For.Kind
-	outer := r.prefix
-	r.prefix = ""
-	r.specless = r.complaint(kind.Pos, "%s.kind: the CRD of %s does not require spec, so self.spec may be absent", r.src.For.Entry, kind.Value)
-	r.prefix = outer
-	r.specless.Check = lint.AbsentField
-	r.specless.Hint = "add required: [spec] to its schema, beside properties"
-}
-
-// sayAbsences adds the warnings about absent fields. That about a CRD is given once.
-func (r *rule) sayAbsences() {
-	if r.specless != nil && !r.speclessKinds[r.kind.GVK] {
-		r.speclessKinds[r.kind.GVK] = true
-		r.say(&r.found.Warnings, r.specless)
-	}
-	for _, e := range r.absences {
-		if c, _ := lint.Named(e.Check); e.Check == "" || c.Certain { // Without a name: one of the kinds lacks the field.
-			r.say(&r.found.Errors, e)
-			continue
-		}
-		r.say(&r.found.Warnings, e)
-	}
-}
-
-// selected returns the facts that the selector of the primaries implies.
-func (r *rule) selected() (known facts) {
+// selectedFacts returns the facts that the selector of the primaries implies.
+func selectedFacts(selector *source.Node) (known facts) {
 	self := &value{key: "self"}
 	labels := self.below("metadata").below("labels")
-	selector := r.src.For.Selector
 	if matched := selector.At("matchLabels"); matched != nil {
 		for _, f := range matched.Fields {
 			known = known.with(labels.below(f.Key.Value))
@@ -142,4 +115,44 @@ func shownStep(name string) string {
 		}
 	}
 	return "." + name
+}
+
+// Absences keeps the warnings about fields that may be absent, until it is known whether all
+// guards of the rule are known.
+type absences struct {
+	*subject
+	reporter *reporter
+
+	kept     []*source.Error
+	specless *source.Error // the warning that the CRD does not require spec, or nil
+}
+
+func (a *absences) keep(e *source.Error) { a.kept = append(a.kept, e) }
+
+// withoutSpec keeps the warning that the CRD of the primary does not require spec.
+// Expressions are checked as if it did: a guard wherever spec is read would not help.
+func (a *absences) withoutSpec() {
+	kind := a.src.For.Kind
+	outer := a.prefix
+	a.prefix = ""
+	a.specless = a.reporter.complaint(kind.Pos, "%s.kind: the CRD of %s does not require spec, so self.spec may be absent",
+		a.src.For.Entry, kind.Value)
+	a.prefix = outer
+	a.specless.Check = lint.AbsentField
+	a.specless.Hint = "add required: [spec] to its schema, beside properties"
+}
+
+// say adds the warnings about absent fields. That about a CRD is given once.
+func (a *absences) say() {
+	if a.specless != nil && !a.ledger.speclessKinds[a.kind.GVK] {
+		a.ledger.speclessKinds[a.kind.GVK] = true
+		a.ledger.say(&a.ledger.found.Warnings, a.specless)
+	}
+	for _, e := range a.kept {
+		if c, _ := lint.Named(e.Check); e.Check == "" || c.Certain { // Without a name: one of the kinds lacks the field.
+			a.ledger.say(&a.ledger.found.Errors, e)
+			continue
+		}
+		a.ledger.say(&a.ledger.found.Warnings, e)
+	}
 }

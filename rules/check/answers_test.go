@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"reconcel/internal/apifacts"
+	"reconcel/test/apifacts"
 )
 
 // TestDefaultsAgreeWithTheAPIServer compares the tables of defaults.go with the recorded
-// answers of an API server, which internal/apifacts has.
+// answers of an API server, which test/apifacts has.
 func TestDefaultsAgreeWithTheAPIServer(t *testing.T) {
 	_, answers, err := apifacts.Read()
 	if err != nil {

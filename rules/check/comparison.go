@@ -28,7 +28,8 @@ func (g *guard) comparison(c ast.CallExpr, f facts) outcome {
 		b, present = g.absentValue(args[1], f)
 	}
 	out := outcome{ran: left.ran.and(right.ran)}
-	if same, known := g.isKind(args); known && (c.FunctionName() == operators.Equals || c.FunctionName() == operators.NotEquals) {
+	if same, known := isKind(&g.src.For, args); known && (c.FunctionName() == operators.Equals ||
+		c.FunctionName() == operators.NotEquals) {
 		out.yes, out.no = decided(same == (c.FunctionName() == operators.Equals))
 		return out
 	}
@@ -76,7 +77,8 @@ func boolComparison(op string, args []ast.Expr, left, right outcome) (yes, no fa
 	if literal.Kind() != ast.LiteralKind {
 		tested, literal = right, args[0]
 	}
-	if op != operators.Equals && op != operators.NotEquals || !isBool(literal, types.True) && !isBool(literal, types.False) {
+	if op != operators.Equals && op != operators.NotEquals ||
+		!isBool(literal, types.True) && !isBool(literal, types.False) {
 		return nil, nil
 	}
 	if isBool(literal, types.True) == (op == operators.Equals) {
@@ -88,11 +90,11 @@ func boolComparison(op string, args []ast.Expr, left, right outcome) (yes, no fa
 // absentValue returns the value of an expression if the field that it reads is
 // absent, and the facts that hold otherwise.
 func (g *guard) absentValue(e ast.Expr, f facts) (ref.Val, facts) {
-	if l := g.rule.letOf(g.t, e); l != nil && l.src.Expr != nil && !l.walked {
-		if t := g.rule.checked(l.src.Expr); t != nil {
+	if l := g.follower.letOf(g.t, e); l != nil && l.src.Expr != nil && !l.walked {
+		if t := g.expressions.checked(l.src.Expr); t != nil {
 			l.walked = true
 			defer func() { l.walked = false }()
-			inner := &guard{rule: g.rule, reader: g.reader, t: t, quiet: true, work: g.work}
+			inner := &guard{guarding: g.guarding, reader: g.reader, t: t, quiet: true}
 			return inner.absentValue(t.ast.Expr(), f)
 		}
 	}
@@ -165,4 +167,5 @@ func compareLiterals(op string, a, b ref.Val) (result, ok bool) {
 }
 
 // compareTexts are functions that ask about a text.
-var compareTexts = map[string]func(s, part string) bool{"startsWith": strings.HasPrefix, "endsWith": strings.HasSuffix, "contains": strings.Contains}
+var compareTexts = map[string]func(s, part string) bool{"startsWith": strings.HasPrefix, "endsWith": strings.HasSuffix,
+	"contains": strings.Contains}

@@ -43,7 +43,7 @@ func (g *guard) result(c ast.CallExpr, target outcome, args []outcome, f facts) 
 		g.taken(c.Target(), target.value, f)
 		return outcome{value: target.value}
 	case name == "orValue":
-		return g.fallback(c, target)
+		return withDefault(c, target)
 	case compareTexts[name] != nil && c.IsMemberFunction() && len(args) == 1:
 		a, present := g.absentValue(c.Target(), f)
 		b := literalValue(c.Args()[0])
@@ -58,7 +58,8 @@ func (g *guard) result(c ast.CallExpr, target outcome, args []outcome, f facts) 
 		return outcome{value: target.element()}
 	case name == "flatten" && target.value != nil && target.made == nil:
 		return outcome{value: &value{elem: target.element().element()}}
-	case name == operators.Add && len(args) == 2 && args[0].value != nil && args[0].made == nil && args[1].value != nil && args[1].made == nil:
+	case name == operators.Add && len(args) == 2 && args[0].value != nil && args[0].made == nil && args[1].value != nil &&
+		args[1].made == nil:
 		return outcome{value: &value{}}
 	}
 	return outcome{}
@@ -72,9 +73,9 @@ func (g *guard) taken(e ast.Expr, v *value, f facts) {
 	g.warnf(g.t.pos(e), "%s: %s may be absent: write orValue(...) instead of value()", g.where, v.shown)
 }
 
-// fallback handles orValue(). Its result does not tell whether the default was
+// withDefault handles orValue(). Its result does not tell whether the default was
 // used, except that an empty list has no elements and an empty map no keys.
-func (g *guard) fallback(c ast.CallExpr, target outcome) outcome {
+func withDefault(c ast.CallExpr, target outcome) outcome {
 	if target.value == nil {
 		if isBool(c.Args()[0], types.False) {
 			return outcome{yes: target.yes}
@@ -86,7 +87,7 @@ func (g *guard) fallback(c ast.CallExpr, target outcome) outcome {
 		return outcome{} // Nothing is known of a default.
 	}
 	out := outcome{}
-	switch fallback := literalValue(c.Args()[0]); v := fallback.(type) {
+	switch v := literalValue(c.Args()[0]).(type) {
 	case types.Bool:
 		if v {
 			out.no = present
@@ -121,7 +122,7 @@ func (g *guard) comprehension(c ast.ComprehensionExpr, f facts) outcome {
 		name = c.IterVar2()
 		g.vars = append(g.vars, named{c.IterVar(), nil})
 	}
-	item, known := g.bind(over.value, name, f)
+	item, known := g.work.bind(over.value, name, f)
 	g.vars = append(g.vars, named{c.AccuVar(), nil}, named{name, item})
 	f = f.and(known)
 	g.eval(c.AccuInit(), f)

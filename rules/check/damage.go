@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/google/cel-go/common/ast"
-
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
@@ -25,16 +23,25 @@ func (d damage) in(src *source.Expr) (from, to int) {
 	return from, to
 }
 
-// damaged reports whether loading the rules found an error in an expression.
-func (r *rule) damaged(src *source.Expr) bool {
-	from, to := r.damage.in(src)
+// touches reports whether loading the rules found an error in an expression.
+func (d damage) touches(src *source.Expr) bool {
+	from, to := d.in(src)
 	return from < to
+}
+
+// Integrity says which expressions loading has not damaged.
+type integrity struct {
+	*subject
+	expressions *expressions
+	follower    *follower
+
+	intact map[*source.Expr]bool // what isIntact has found
 }
 
 // unguarded reports whether the guards of the fields that the rule reads cannot be
 // known: a guard is damaged, or something outside of expressions is, like a
 // misspelt key that may hold a guard. Warnings about absent fields could be wrong.
-func (r *rule) unguarded() bool {
+func (r *integrity) unguarded() bool {
 	inside := map[int]bool{}
 	for src := range r.typed {
 		for from, to := r.damage.in(src); from < to; from++ {
@@ -46,7 +53,7 @@ func (r *rule) unguarded() bool {
 }
 
 // isIntact reports whether an expression and the lets that it mentions have types.
-func (r *rule) isIntact(e *source.Expr) bool {
+func (r *integrity) isIntact(e *source.Expr) bool {
 	if e == nil {
 		return true
 	}
@@ -55,18 +62,8 @@ func (r *rule) isIntact(e *source.Expr) bool {
 		return intact
 	}
 	r.intact[e] = true // Lets cannot form a cycle. This is a second line of defence.
-	t := r.checked(e)
-	r.intact[e] = t != nil && !slices.ContainsFunc(r.mentioned(t.ast), func(e *source.Expr) bool { return !r.isIntact(e) })
+	t := r.expressions.checked(e)
+	r.intact[e] = t != nil && !slices.ContainsFunc(r.follower.mentioned(t.ast),
+		func(e *source.Expr) bool { return !r.isIntact(e) })
 	return r.intact[e]
-}
-
-// mentioned returns the expressions of the lets that an expression mentions.
-func (r *rule) mentioned(a *ast.AST) []*source.Expr {
-	var out []*source.Expr
-	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() == ast.IdentKind && r.lets[e.AsIdent()] != nil {
-			out = append(out, r.lets[e.AsIdent()].expressions()...)
-		}
-	}))
-	return out
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/decls"
 	"github.com/google/cel-go/common/types"
 
 	"reconcel/rules/expr"
@@ -25,8 +24,8 @@ type let struct {
 }
 
 // let infers the type of a let after the types of those that it mentions.
-func (r *rule) let(name string) {
-	l := r.lets[name]
+func (d *declarations) let(name string) {
+	l := d.lets[name]
 	if l == nil || l.begun {
 		return
 	}
@@ -36,20 +35,20 @@ func (r *rule) let(name string) {
 			ast.PreOrderVisit(parsed.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 				if e.Kind() == ast.IdentKind {
 					name := e.AsIdent()
-					r.let(name)
-					l.wide = l.wide || r.objects[name] || r.lets[name] != nil && r.lets[name].wide
+					d.let(name)
+					l.wide = l.wide || d.objects[name] || d.lets[name] != nil && d.lets[name].wide
 				}
 			}))
 		}
 	}
-	at := site{"let." + name, "let/" + r.src.Name.Value + "/" + name}
+	at := site{"let." + name, "let/" + d.src.Name.Value + "/" + name}
 	if l.src.Expr != nil {
-		l.t = r.infer(l.src.Expr, r.names, at.where).t
+		l.t = d.expressions.infer(l.src.Expr, d.names, at.where).t
 	} else {
-		r.entryTypes(l, at)
-		l.t = r.dataType(l.src.Data, r.names, at)
+		d.entryTypes(l, at)
+		l.t = d.dataType(l.src.Data, d.names, at)
 	}
-	r.declare(name, l.t)
+	d.declare(name, l.t)
 }
 
 func (l *let) expressions() []*source.Expr {
@@ -65,7 +64,7 @@ type site struct{ where, name string }
 func (p site) under(key string) site { return site{p.where + "." + key, p.name + "." + key} }
 
 // dataType returns the type of data. It checks the expressions in it.
-func (r *rule) dataType(n *source.Node, sc *expr.TypedScope, at site) *types.Type {
+func (d *declarations) dataType(n *source.Node, sc *expr.TypedScope, at site) *types.Type {
 	if n == nil {
 		return types.DynType
 	}
@@ -80,19 +79,19 @@ func (r *rule) dataType(n *source.Node, sc *expr.TypedScope, at site) *types.Typ
 		return types.StringType
 	case source.Interp:
 		if len(n.Parts) == 1 {
-			t, _ := unwrapped(r.infer(n.Parts[0].Expr, sc, at.where).t)
+			t, _ := unwrapped(d.expressions.infer(n.Parts[0].Expr, sc, at.where).t)
 			return t
 		}
-		r.textParts(n, sc, at.where)
+		d.texts.textParts(n, sc, at.where)
 		return types.StringType
 	case source.List:
 		var items []*types.Type
 		for _, item := range n.Items {
-			items = append(items, r.dataType(item, sc, site{at.where, at.name + "[]"}))
+			items = append(items, d.dataType(item, sc, site{at.where, at.name + "[]"}))
 		}
 		return types.NewListType(commonType(items))
 	case source.Map:
-		if t := r.mapType(n, sc, at); !n.Lacking {
+		if t := d.mapType(n, sc, at); !n.Lacking {
 			return t
 		}
 	}
@@ -101,22 +100,22 @@ func (r *rule) dataType(n *source.Node, sc *expr.TypedScope, at site) *types.Typ
 
 // mapType returns the type of a map with these fields. If all entries have the
 // same keys, they share one type.
-func (r *rule) mapType(n *source.Node, sc *expr.TypedScope, at site) *types.Type {
+func (d *declarations) mapType(n *source.Node, sc *expr.TypedScope, at site) *types.Type {
 	if len(n.Fields) == 0 {
 		return types.NewMapType(types.StringType, types.DynType)
 	}
 	o := &object{name: mark + at.name, fields: map[string]*types.Type{}}
 	for _, f := range n.Fields {
 		if f.Value.Kind != source.Null { // Null leaves the entry out.
-			o.fields[f.Key.Value] = r.dataType(f.Value, sc, at.under(f.Key.Value))
+			o.fields[f.Key.Value] = d.dataType(f.Value, sc, at.under(f.Key.Value))
 		}
 	}
-	if shared := r.sharedType(n, at.name); shared != nil {
+	if shared := d.sharedType(n, at.name); shared != nil {
 		for key := range o.fields {
 			o.fields[key] = shared
 		}
 	}
-	return r.all.declare(o)
+	return d.all.declare(o)
 }
 
 // declare adds the type of a map.
@@ -128,10 +127,10 @@ func (u *universe) declare(o *object) *types.Type {
 
 // sharedType returns the type that the entries of a map share if all of them are maps
 // with the same keys, or nil.
-func (r *rule) sharedType(n *source.Node, name string) *types.Type {
+func (d *declarations) sharedType(n *source.Node, name string) *types.Type {
 	var entries []*object
 	for _, f := range n.Fields {
-		o := r.all.objects[mark+name+"."+f.Key.Value]
+		o := d.all.objects[mark+name+"."+f.Key.Value]
 		if f.Value.Kind != source.Map || o == nil || len(entries) > 0 && !slices.Equal(o.names(), entries[0].names()) {
 			return nil
 		}
@@ -145,7 +144,7 @@ func (r *rule) sharedType(n *source.Node, name string) *types.Type {
 		}
 		shared.fields[key] = commonType(each)
 	}
-	return r.all.declare(shared)
+	return d.all.declare(shared)
 }
 
 // commonType returns the type that all have, or dyn.
@@ -159,29 +158,4 @@ func commonType(all []*types.Type) *types.Type {
 		}
 	}
 	return all[0]
-}
-
-// entriesFunction converts an object of let into a map, which it is at run time.
-// Its name cannot be written in an expression.
-const entriesFunction = "@entries"
-
-// withEntries returns a scope in which entriesFunction converts these objects.
-func (r *rule) withEntries(sc *expr.TypedScope, objects map[string]*object) *expr.TypedScope {
-	if len(objects) == 0 {
-		return sc
-	}
-	var overloads []decls.FunctionOpt
-	for name, o := range objects {
-		overloads = append(overloads, decls.Overload(entriesFunction+name,
-			[]*types.Type{types.NewObjectType(name)}, types.NewMapType(types.StringType, o.entry)))
-	}
-	f, err := decls.NewFunction(entriesFunction, overloads...)
-	if err != nil {
-		return sc
-	}
-	out, err := sc.With(f)
-	if err != nil {
-		return sc
-	}
-	return out
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -22,7 +23,8 @@ var filledIn = map[string]string{
 	"batch.v1.CronJobSpec":    "concurrencyPolicy suspend successfulJobsHistoryLimit failedJobsHistoryLimit",
 	"core.v1.ServiceSpec":     "type sessionAffinity internalTrafficPolicy",
 	"core.v1.ServicePort":     "protocol targetPort",
-	"core.v1.PodSpec": "restartPolicy dnsPolicy schedulerName terminationGracePeriodSeconds securityContext serviceAccountName " +
+	"core.v1.PodSpec": "restartPolicy dnsPolicy schedulerName terminationGracePeriodSeconds securityContext " +
+		"serviceAccountName " +
 		"enableServiceLinks preemptionPolicy priority",
 	"core.v1.Container":                        "image imagePullPolicy terminationMessagePath terminationMessagePolicy",
 	"core.v1.PersistentVolumeClaimSpec":        "accessModes resources volumeMode",
@@ -37,6 +39,23 @@ var filledIn = map[string]string{
 	"discovery.v1.EndpointPort":                "protocol",
 	"core.v1.VolumeResourceRequirements":       "requests",
 	"apps.v1.RollingUpdateStatefulSetStrategy": "partition",
+}
+
+// surelyHas reports whether every stored object has a field although its schema
+// does not require it.
+func (o *object) surelyHas(field string) bool {
+	if o.whole && (field == "metadata" || field == "apiVersion" || field == "kind") {
+		return true
+	}
+	if embedded, _ := o.schema.resolved.Extensions.GetBool("x-kubernetes-embedded-resource"); embedded &&
+		(field == "apiVersion" || field == "kind") {
+		return true
+	}
+	name := strings.TrimPrefix(o.name, mark)
+	if strings.HasSuffix(name, ".meta.v1.ObjectMeta") || strings.HasSuffix(name, ".metadata") {
+		return metadataThere[field]
+	}
+	return slices.Contains(strings.Fields(filledIn[strings.TrimPrefix(name, "io.k8s.api.")]), field)
 }
 
 // zeroes are the required fields of Kubernetes' own kinds that may be missing,
@@ -64,18 +83,37 @@ func mayBeZero(definition, field string) bool {
 	return zeroes[strings.TrimPrefix(definition, "io.k8s.api.")] == field
 }
 
-// surelyHas reports whether every stored object has a field although its schema
-// does not require it.
-func (o *object) surelyHas(field string) bool {
-	if o.whole && (field == "metadata" || field == "apiVersion" || field == "kind") {
+// needs reports whether a field must be given. In the schemas of Kubernetes' own
+// kinds, Go's zero values are defaults: such a struct is needed if one of its fields
+// is.
+func (u *universe) needs(p *fieldSchema, key string, f *fieldSchema) bool {
+	required := slices.Contains(p.Required, key)
+	s := p.Properties[key]
+	switch {
+	case s.Default == nil:
+		return required && !(p.own && mayBeZero(p.name, key))
+	case !p.own || !isZero(s.Default):
+		return false
+	case required && (f.is == boolean || mayBeZero(p.name, key)):
+		return false
+	case required:
 		return true
 	}
-	if embedded, _ := o.schema.Extensions.GetBool("x-kubernetes-embedded-resource"); embedded && (field == "apiVersion" || field == "kind") {
-		return true
+	return f.is == fielded && p.own && key != "status" && u.hasNeeds(f)
+}
+
+func (u *universe) hasNeeds(p *fieldSchema) bool {
+	for key, s := range p.Properties {
+		if u.needs(p, key, u.at(&s, p)) {
+			return true
+		}
 	}
-	name := strings.TrimPrefix(o.name, mark)
-	if strings.HasSuffix(name, ".meta.v1.ObjectMeta") || strings.HasSuffix(name, ".metadata") {
-		return metadataThere[field]
+	return false
+}
+
+func isZero(v any) bool {
+	if m, ok := v.(map[string]any); ok {
+		return len(m) == 0
 	}
-	return slices.Contains(strings.Fields(filledIn[strings.TrimPrefix(name, "io.k8s.api.")]), field)
+	return reflect.ValueOf(v).IsZero()
 }

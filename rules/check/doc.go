@@ -13,6 +13,13 @@
 // see all mistakes at once (damage.go). A damaged expression has the type dyn.
 // Check reports nothing that may only be a consequence of a loading error.
 //
+// # Parts
+//
+// A rule is checked by parts that share a subject, which is the rule with what is known of it
+// so far (rule.go). Each part uses only those before it. Names are declared first
+// (declarations.go). A body then checks each section of the rule: a walker compares data with
+// schemas, and a guard evaluates the expressions.
+//
 // # Types
 //
 // Types are checked by CEL. Each object schema is a type, shared by all references
@@ -22,8 +29,8 @@
 // with such objects and with map literals declared as dyn (rewrite.go). What
 // fails then as well is an error.
 //
-// A value is compared with the schema of its field (walk.go, fits.go): a literal by
-// its value, an expression by its type. The parts of an expression are compared one
+// A value is compared with the schema of its field (walk.go): a literal by its value
+// (scalars.go), an expression by its type (fits.go). The parts of an expression are compared one
 // by one: both branches of a conditional, the entries of a map literal, the data of
 // a let.
 //

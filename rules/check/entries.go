@@ -25,7 +25,7 @@ type entry struct {
 
 // entryTypes infers the types of the entries of a let that is a map, each after those that
 // it reads.
-func (r *rule) entryTypes(l *let, at site) {
+func (d *declarations) entryTypes(l *let, at site) {
 	n := l.src.Data
 	if n == nil || n.Kind != source.Map {
 		return
@@ -34,20 +34,20 @@ func (r *rule) entryTypes(l *let, at site) {
 	l.entries = all
 	for _, f := range n.Fields {
 		e := &entry{key: f.Key.Value, node: f.Value, at: at.under(f.Key.Value), others: all}
-		if syntax.IsName(e.key) && !r.declared[e.key] && r.lets[e.key] == nil {
+		if syntax.IsName(e.key) && !d.declared[e.key] && d.lets[e.key] == nil {
 			all[e.key] = e
 		}
 		for src := range e.node.Expressions() {
-			r.entryOf[src] = e
+			d.entryOf[src] = e
 		}
 	}
-	sc := r.names.Nested()
+	sc := d.names.Nested()
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		r.entryType(all[key], sc)
+		d.entryType(all[key], sc)
 	}
 }
 
-func (r *rule) entryType(e *entry, sc *expr.TypedScope) {
+func (d *declarations) entryType(e *entry, sc *expr.TypedScope) {
 	if e.begun {
 		return
 	}
@@ -56,11 +56,11 @@ func (r *rule) entryType(e *entry, sc *expr.TypedScope) {
 		if parsed := expr.Parse(src); parsed != nil {
 			ast.PreOrderVisit(parsed.Expr(), ast.NewExprVisitor(func(node ast.Expr) {
 				if node.Kind() == ast.IdentKind && e.others[node.AsIdent()] != nil {
-					r.entryType(e.others[node.AsIdent()], sc)
+					d.entryType(e.others[node.AsIdent()], sc)
 				}
 			}))
 		}
 	}
-	e.t = r.dataType(e.node, sc, e.at)
+	e.t = d.dataType(e.node, sc, e.at)
 	sc.Declare(e.key, e.t)
 }

@@ -6,29 +6,12 @@ import (
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/common/types"
 
 	"reconcel/rules/expr"
 	"reconcel/rules/lint"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
-
-// findExcludable finds the children that may be excluded by their when. A child with forEach or replicas is then an
-// empty list, which everybody can read.
-func (r *rule) findExcludable() {
-	r.excludable = map[string]*syntax.Child{}
-	for _, ch := range r.entries() {
-		r.prefix = ch.Entry + ": "
-		r.want(ch.When, r.names, types.BoolKind, "when")
-	}
-	r.prefix = ""
-	for _, ch := range r.src.Children {
-		if ch.When != nil && ch.Replicas == nil && len(ch.ForEach) == 0 && r.isIntact(ch.When) {
-			r.excludable[ch.ID.Value] = ch
-		}
-	}
-}
 
 // lenient returns a guard for an operand whose absence the expression allows, such as that of .? and has().
 func (g *guard) lenient(operand ast.Expr) *guard {
@@ -69,41 +52,43 @@ func sizesOf(ch *syntax.Child) (out []*source.Expr) {
 // readsExcluded notes that the reader is excluded together with the child that a value is. It is an error if the reader
 // has no when of its own, which could say so.
 func (g *guard) readsExcluded(e ast.Expr, of outcome, f facts) {
-	if g.reader == nil || g.quiet || of.value == nil || e.Kind() == ast.CallKind { // What a call hands on is read in the call.
+	// What a call hands on is read in the call.
+	if g.reader == nil || g.quiet || of.value == nil || e.Kind() == ast.CallKind {
 		return
 	}
 	id, isChild := strings.CutPrefix(of.key, madeKey)
-	c := g.rule.excludable[id]
+	c := g.excludable[id]
 	if !isChild || c == nil || f.include(of.key) || g.holds(c.When, f) {
 		return
 	}
-	if with := g.rule.found.ExcludedWith; !slices.Contains(with[g.reader], id) {
+	if with := g.ledger.found.ExcludedWith; !slices.Contains(with[g.reader], id) {
 		with[g.reader] = append(with[g.reader], id)
 	}
-	if g.reader.When != nil || g.rule.readSame(sizesOf(g.reader), c.When) {
+	if g.reader.When != nil || g.follower.readSame(sizesOf(g.reader), c.When) {
 		return // What decides about the reader may agree with the when.
 	}
-	w := g.rule.complaint(expr.Position(g.t.src, g.t.ast, e.ID()),
-		"%s: %s has a when, and while that is false, %q, which reads it, is not created, or is deleted, although it has no when", g.where, id, g.reader.ID.Value)
+	w := g.reporter.complaint(expr.Position(g.t.src, g.t.ast, e.ID()),
+		"%s: %s has a when, and while that is false, %q, which reads it, is not created, or is deleted, although it has no "+
+			"when", g.where, id, g.reader.ID.Value)
 	w.Hint = "give " + g.reader.ID.Value + " the same when, or read " + id + ".? or included(" + id + ")"
 	w.Check = lint.ExcludedReader
-	g.rule.absences = append(g.rule.absences, w)
+	g.absences.keep(w)
 }
 
 // listLookup evaluates what selects the objects of a lookup that is a list, where the list is read: it is not known if
 // that reads an excluded child. A lookup of one object is awaited then.
 func (g *guard) listLookup(id string, f facts) {
-	for _, l := range g.rule.src.Lookups {
+	for _, l := range g.src.Lookups {
 		if l.ID.Value != id || l.Name != nil {
 			continue
 		}
-		outer := g.rule.prefix
-		g.rule.prefix = l.Entry + ": "
-		inner := &guard{rule: g.rule, reader: g.reader, work: g.work}
+		outer := g.prefix
+		g.prefix = l.Entry + ": "
+		inner := &guard{guarding: g.guarding, reader: g.reader}
 		inner.at("namespace").node(l.Namespace, f)
 		inner.at("names").node(l.Names, f)
 		inner.at("selector").node(l.Selector, f)
-		g.rule.prefix = outer
+		g.prefix = outer
 	}
 }
 
@@ -114,7 +99,7 @@ func (g *guard) included(c ast.CallExpr, f facts) (outcome, bool) {
 		if args := c.Args(); len(args) == 1 && !c.IsMemberFunction() && args[0].Kind() == ast.IdentKind {
 			id := args[0].AsIdent()
 			out := outcome{yes: facts{madeKey + id: true}}
-			if child := g.rule.excludable[id]; child != nil {
+			if child := g.excludable[id]; child != nil {
 				hushed := *g
 				hushed.quiet, hushed.vars = true, nil
 				out.yes = out.yes.and(hushed.expression(child.When, f).truly())

@@ -1,24 +1,17 @@
 package check
 
 import (
-	"fmt"
-	"strconv"
-	"strings"
-
-	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
 	"reconcel/rules/expr"
-	"reconcel/rules/source"
 )
 
 // fits reports whether a field can hold a value of a type. What is not known fits.
-func (w walker) fits(t *types.Type, p *fieldSchema) bool { return w.fitsWithin(t, p, 0) }
+func (u *universe) fits(t *types.Type, p *fieldSchema) bool { return u.fitsWithin(t, p, 0) }
 
-func (w walker) fitsWithin(t *types.Type, p *fieldSchema, depth int) bool {
+func (u *universe) fitsWithin(t *types.Type, p *fieldSchema, depth int) bool {
 	t, _ = unwrapped(t)
-	if p == nil || p.Schema == nil || p.is == anything || depth > maxDepth {
+	if p == nil || p.is == anything || depth > maxDepth {
 		return true
 	}
 	switch t.Kind() {
@@ -35,246 +28,54 @@ func (w walker) fitsWithin(t *types.Type, p *fieldSchema, depth int) bool {
 	case types.StringKind, types.TimestampKind, types.DurationKind:
 		return p.is == text || p.is == quantity || p.is == portLike
 	case types.ListKind:
-		return p.is == list && w.fitsWithin(t.Parameters()[0], w.all.items(p), depth+1)
+		return p.is == list && u.fitsWithin(t.Parameters()[0], u.items(p), depth+1)
 	case types.MapKind:
-		return p.is == fielded || p.is == mapping && w.fitsWithin(t.Parameters()[1], w.all.values(p), depth+1)
+		return p.is == fielded || p.is == mapping && u.fitsWithin(t.Parameters()[1], u.values(p), depth+1)
 	case types.StructKind:
-		return w.objectFits(t, p, depth)
+		return u.objectFits(t, p, depth)
 	}
 	return false // Types, bytes and the values of special functions.
 }
 
 // objectFits compares the fields that both have.
-func (w walker) objectFits(t *types.Type, p *fieldSchema, depth int) bool {
-	o := w.all.object(t)
+func (u *universe) objectFits(t *types.Type, p *fieldSchema, depth int) bool {
+	o := u.object(t)
 	switch {
 	case o == nil:
 		return !expr.IsSpecial(t)
 	case p.is != fielded && p.is != mapping:
 		return false
-	case o.schema != nil && o.schema.Schema == p.Schema:
+	case o.schema != nil && o.schema.resolved == p.resolved:
 		return true
 	}
 	for _, name := range o.names() {
-		f := w.all.values(p)
+		f := u.values(p)
 		if p.is == fielded {
-			f = w.all.field(p, name)
+			f = u.field(p, name)
 		}
-		if f != nil && !w.fitsWithin(w.all.fieldType(o, name), f, depth+1) {
+		if f != nil && !u.fitsWithin(u.fieldType(o, name), f, depth+1) {
 			return false
 		}
 	}
 	return true
 }
 
-// expression compares an expression with the schema of its field, part by part, so
-// that complaints are about parts.
-func (w walker) expression(t *typed, e ast.Expr, p *fieldSchema, where string) {
-	if p == nil || p.Schema == nil || w.depth > maxDepth {
-		return
-	}
-	w.depth++
-	if n := w.dataAt(t, e); n != nil {
-		w.value(n, p, where)
-		return
-	}
-	if l := w.letOf(t, e); l != nil {
-		w.letValue(l, t, e, p, where)
-		return
-	}
-	switch e.Kind() {
-	case ast.LiteralKind:
-		w.literal(t, e, p, where)
-	case ast.MapKind:
-		w.mapLiteral(t, e, p, where)
-	case ast.ListKind:
-		w.listLiteral(t, e, p, where)
-	case ast.CallKind:
-		w.call(t, e, p, where)
-	case ast.ComprehensionKind:
-		w.comprehension(t, e, p, where)
-	default:
-		w.byType(t, e, p, where)
-	}
+// words name the values that a field holds.
+var words = map[valueKind]string{
+	text: "string", integer: "integer", number: "number", boolean: "boolean", list: "list", mapping: "map", fielded: "map",
+	quantity: "quantity", portLike: "integer or string",
 }
 
-// byType compares the type of an expression, and the fields of a map of let.
-func (w walker) byType(t *typed, e ast.Expr, p *fieldSchema, where string) {
-	if !w.wants(t.pos(e), p, t.ast.GetType(e.ID()), where) {
-		return
-	}
-	o := w.all.object(t.ast.GetType(e.ID()))
-	if o == nil || o.schema != nil || p.is != fielded || p.open {
-		return
-	}
-	for _, name := range o.names() {
-		if w.all.field(p, name) == nil {
-			w.unknownField(t.pos(e), name, p, joinPath(where, name))
+func (u *universe) expected(p *fieldSchema) string {
+	switch p.is {
+	case list:
+		if items := u.items(p); items.is != anything {
+			return "list of " + words[items.is]
+		}
+	case mapping:
+		if values := u.values(p); values.is != anything {
+			return "map of " + words[values.is]
 		}
 	}
-}
-
-// dataAt returns the data of a let that an expression selects, or nil.
-func (w walker) dataAt(t *typed, e ast.Expr) *source.Node {
-	if e.Kind() == ast.SelectKind {
-		return w.dataAt(t, e.AsSelect().Operand()).At(e.AsSelect().FieldName())
-	}
-	if l := w.letOf(t, e); l != nil {
-		return l.src.Data
-	}
-	return nil
-}
-
-// letOf returns the let that a node names, or nil. A variable that the expression
-// declares may hide a let.
-func (r *rule) letOf(t *typed, e ast.Expr) *let {
-	if e.Kind() != ast.IdentKind || t.locals()[e.AsIdent()] {
-		return nil
-	}
-	return r.lets[e.AsIdent()]
-}
-
-// letValue compares the value of a let with a schema, part by part. If its type
-// does not fit, the complaint belongs to where the let is used.
-func (w walker) letValue(l *let, t *typed, e ast.Expr, p *fieldSchema, where string) {
-	if own := w.checked(l.src.Expr); own != nil && w.wants(t.pos(e), p, own.t, where) {
-		w.expression(own, own.ast.Expr(), p, where)
-	}
-}
-
-func (w walker) literal(t *typed, e ast.Expr, p *fieldSchema, where string) {
-	pos := t.pos(e)
-	switch v := e.AsLiteral().(type) {
-	case types.String:
-		w.text(string(v), pos, p, where)
-	case types.Int:
-		if w.wants(pos, p, types.IntType, where) {
-			w.integer(int64(v), strconv.FormatInt(int64(v), 10), pos, p, where)
-		}
-	default:
-		w.byType(t, e, p, where)
-	}
-}
-
-func (w walker) mapLiteral(t *typed, e ast.Expr, p *fieldSchema, where string) {
-	if p.is != fielded && p.is != mapping {
-		w.wants(t.pos(e), p, types.NewMapType(types.StringType, types.DynType), where)
-		return
-	}
-	given := &source.Node{Kind: source.Map, Pos: t.pos(e)}
-	complete := true
-	for _, item := range e.AsMap().Entries() {
-		entry := item.AsMapEntry()
-		key, ok := literalString(entry.Key())
-		if !ok {
-			complete = false
-			if p.is == mapping {
-				w.expression(t, entry.Value(), w.all.values(p), where+"[]")
-			}
-			continue
-		}
-		at := joinPath(where, key)
-		given.Fields = append(given.Fields, source.Field{Key: source.String{Value: key}, Value: given})
-		if f := w.below(p, source.String{Value: key, Pos: t.pos(entry.Key())}, at); f != nil {
-			w.unmergeable(f, t.pos(entry.Key()), at)
-			w.expression(t, entry.Value(), f, at)
-		}
-	}
-	if complete && w.partial == wholeValue {
-		w.required(given, p, where)
-	}
-}
-
-func literalString(e ast.Expr) (string, bool) {
-	if e.Kind() != ast.LiteralKind {
-		return "", false
-	}
-	s, ok := e.AsLiteral().(types.String)
-	return string(s), ok
-}
-
-func (w walker) listLiteral(t *typed, e ast.Expr, p *fieldSchema, where string) {
-	if p.is != list {
-		w.wants(t.pos(e), p, types.NewListType(types.DynType), where)
-		return
-	}
-	w.merged(p, elementsIn(t, e.AsList()), where)
-	for i, item := range e.AsList().Elements() {
-		w.expression(t, item, w.all.items(p), fmt.Sprintf("%s[%d]", where, i))
-	}
-}
-
-// call follows the calls whose result is an argument.
-func (w walker) call(t *typed, e ast.Expr, p *fieldSchema, where string) {
-	c := e.AsCall()
-	args := c.Args()
-	switch name := c.FunctionName(); {
-	case name == operators.Conditional:
-		w.expression(t, args[1], p, where)
-		w.expression(t, args[2], p, where)
-	case (name == "dyn" || name == entriesFunction || name == expr.Present || name == "optional.of") && len(args) == 1:
-		w.expression(t, args[0], p, where)
-	case name == "optional.none":
-	case (name == "orValue" || name == "or") && c.IsMemberFunction():
-		w.expression(t, c.Target(), p, where)
-		w.expression(t, args[0], p, where)
-	case name == "merge" || name == "deepMerge" || name == "mergePodTemplate":
-		if w.partial == wholeValue {
-			w.partial = partOfObject
-		}
-		for _, arg := range args {
-			w.expression(t, arg, p, where)
-		}
-	case name == "mergeBy" && p.is == list:
-		if w.partial == wholeValue {
-			w.partial = partOfObject
-		}
-		w.expression(t, args[0], p, where)
-		w.expression(t, args[1], p, where)
-	case name == operators.Add && p.is == list:
-		for _, arg := range args {
-			w.expression(t, arg, p, where)
-		}
-	case strings.HasPrefix(name, "math.") && p.is == integer:
-		// Rounding gives a whole number, whatever its type.
-	default:
-		w.byType(t, e, p, where)
-	}
-}
-
-// comprehension follows map() and filter() to their elements, and bind() and
-// optMap() to their results.
-func (w walker) comprehension(t *typed, e ast.Expr, p *fieldSchema, where string) {
-	c := e.AsComprehension()
-	if expr.IsBind(c) {
-		w.expression(t, c.Result(), p, where)
-		return
-	}
-	if element, _ := collectedElement(c); element != nil && p.is == list {
-		w.expression(t, element, w.all.items(p), where+"[]")
-		return
-	}
-	w.byType(t, e, p, where)
-}
-
-// collectedElement returns what a comprehension appends to a list for each element,
-// and under which condition, or nil.
-func collectedElement(c ast.ComprehensionExpr) (element, condition ast.Expr) {
-	step := c.LoopStep()
-	if isCall(step, operators.Conditional) {
-		condition = step.AsCall().Args()[0]
-		step = step.AsCall().Args()[1]
-	}
-	if !isCall(step, operators.Add) {
-		return nil, nil
-	}
-	args := step.AsCall().Args()
-	if args[0].Kind() != ast.IdentKind || args[0].AsIdent() != c.AccuVar() || args[1].Kind() != ast.ListKind || args[1].AsList().Size() != 1 {
-		return nil, nil
-	}
-	return args[1].AsList().Elements()[0], condition
-}
-
-func isCall(e ast.Expr, name string) bool {
-	return e.Kind() == ast.CallKind && e.AsCall().FunctionName() == name
+	return words[p.is]
 }

@@ -13,18 +13,20 @@ import (
 
 // gone complains about an apiVersion that no cluster serves, and reports whether it is
 // one. Without a schema, nothing else would be checked.
-func (r *rule) gone(gvk runtimeschema.GroupVersionKind, apiVersion source.String, kin kinship, where string) bool {
+func (r *kinds) gone(gvk runtimeschema.GroupVersionKind, apiVersion source.String, kin kinship, where string) bool {
 	complain := func(format string, args ...any) *source.Error {
-		e := r.errorf(apiVersion.Pos, where+"apiVersion: "+format, args...)
+		e := r.reporter.errorf(apiVersion.Pos, where+"apiVersion: "+format, args...)
 		e.Check = lint.APIVersion
 		return e
 	}
 	removed, isRemoved := schema.Removed(gvk)
 	switch {
 	case isRemoved:
-		complain("Kubernetes %s no longer serves %s %s", removed.In, apiVersion.Value, gvk.Kind).Hint = writeVersion(removed.Instead)
+		complain("Kubernetes %s no longer serves %s %s", removed.In, apiVersion.Value,
+			gvk.Kind).Hint = writeVersion(removed.Instead)
 	case gvk.Group == "" && gvk.Version != "v1":
-		complain("there is no version %q of the core group", gvk.Version).Hint = writeVersion(strings.Join(kin.elsewhere, " or "))
+		complain("there is no version %q of the core group",
+			gvk.Version).Hint = writeVersion(strings.Join(kin.elsewhere, " or "))
 	case !strings.Contains(gvk.Group, ".") && !schema.BuiltInGroup(gvk.Group):
 		// The API server rejects a CRD whose group has no dot.
 		complain("there is no API group %q", gvk.Group).Hint = writeVersion(groupMeant(gvk, kin.elsewhere))

@@ -14,7 +14,7 @@ func (g *guard) at(where string) *guard {
 
 // expression evaluates an expression, if it has a type.
 func (g *guard) expression(src *source.Expr, f facts) outcome {
-	t := g.rule.checked(src)
+	t := g.expressions.checked(src)
 	if t == nil {
 		return outcome{}
 	}
@@ -47,7 +47,7 @@ func (g *guard) text(n *source.Node, f facts) {
 		return
 	}
 	for _, p := range n.Parts {
-		t := g.rule.checked(p.Expr)
+		t := g.expressions.checked(p.Expr)
 		if t == nil {
 			continue
 		}
@@ -56,7 +56,8 @@ func (g *guard) text(n *source.Node, f facts) {
 			continue
 		}
 		if out.value != nil && out.shown != "" {
-			g.warnf(t.pos(t.ast.Expr()), "%s: %s may be absent, and text needs a value: append .orValue(...)", g.where, out.shown)
+			g.warnf(t.pos(t.ast.Expr()), "%s: %s may be absent, and text needs a value: append .orValue(...)", g.where,
+				out.shown)
 			continue
 		}
 		g.warnf(t.pos(t.ast.Expr()), "%s: the value may be absent, and text needs a value: append .orValue(...)", g.where)

@@ -14,16 +14,25 @@ import (
 	"reconcel/rules/syntax"
 )
 
+// Guarding is what the guards of a rule share.
+type guarding struct {
+	*subject
+	reporter    *reporter
+	expressions *expressions
+	follower    *follower
+	omissions   *omissions
+	absences    *absences
+	work        work
+}
+
 // A guard evaluates expressions to find fields that may be absent.
 type guard struct {
-	rule     *rule
-	sc       *expr.TypedScope
+	*guarding
 	t        *typed
 	vars     []named
 	reader   *syntax.Child // the child whose existence depends on the expressions, or nil
 	quiet    bool          // it gives no warnings
 	ofStatus bool          // a field of status that only copies is left out with what it copies
-	work     *work
 	where    string
 }
 
@@ -39,14 +48,13 @@ type work struct{ steps, loops int }
 const maxSteps = 50_000
 
 func (g *guard) warnf(pos source.Pos, format string, args ...any) {
-	g.warn(g.rule.complaint(pos, format, args...))
+	g.warn(g.reporter.complaint(pos, format, args...))
 }
 
-// warn keeps a warning until it is known whether all guards of the rule are known.
 func (g *guard) warn(e *source.Error) {
 	e.Check = lint.AbsentField
 	if !g.quiet {
-		g.rule.absences = append(g.rule.absences, e)
+		g.absences.keep(e)
 	}
 }
 
@@ -86,18 +94,18 @@ func (g *guard) ident(name string, f facts) outcome {
 		}
 	}
 	if name == "self" {
-		return outcome{value: &value{key: name, shown: name, severalKinds: len(g.rule.src.Others) > 0}}
+		return outcome{value: &value{key: name, shown: name, severalKinds: len(g.src.Others) > 0}}
 	}
-	if e := g.rule.entryOf[g.t.src]; e != nil && e.others[name] != nil && name != e.key {
+	if e := g.entryOf[g.t.src]; e != nil && e.others[name] != nil && name != e.key {
 		return g.entry(e.others[name], f)
 	}
-	if l := g.rule.lets[name]; l != nil {
+	if l := g.lets[name]; l != nil {
 		return g.let(l, f)
 	}
 	if g.reader != nil && !g.quiet {
 		g.listLookup(name, f)
 	}
-	return outcome{value: g.rule.child(name)}
+	return outcome{value: madeFor(g.src, g.set, name)}
 }
 
 // entry evaluates an entry of a let where another one reads it.
@@ -107,7 +115,7 @@ func (g *guard) entry(e *entry, f facts) outcome {
 	}
 	e.walked = true
 	defer func() { e.walked = false }()
-	inner := &guard{rule: g.rule, reader: g.reader, quiet: g.quiet, work: g.work, where: e.at.where}
+	inner := &guard{guarding: g.guarding, reader: g.reader, quiet: g.quiet, where: e.at.where}
 	return inner.expression(e.node.Parts[0].Expr, f)
 }
 
@@ -117,18 +125,16 @@ func (g *guard) let(l *let, f facts) outcome {
 		return outcome{}
 	}
 	l.walked = true
-	outer := g.rule.prefix
-	g.rule.prefix = "" // The let is wrong, not one of those that use it.
-	defer func() { l.walked, g.rule.prefix = false, outer }()
-	inner := &guard{rule: g.rule, reader: g.reader, quiet: g.quiet, work: g.work, where: "let." + l.src.Name.Value}
+	outer := g.prefix
+	g.prefix = "" // The let is wrong, not one of those that use it.
+	defer func() { l.walked, g.prefix = false, outer }()
+	inner := &guard{guarding: g.guarding, reader: g.reader, quiet: g.quiet, where: "let." + l.src.Name.Value}
 	if l.src.Data != nil {
 		inner.node(l.src.Data, f)
 		return outcome{}
 	}
 	return inner.expression(l.src.Expr, f)
 }
-
-func (g *guard) typeOf(e ast.Expr) *types.Type { return g.t.ast.GetType(e.ID()) }
 
 func (g *guard) selectField(e ast.Expr, f facts) outcome {
 	sel := e.AsSelect()
@@ -141,7 +147,7 @@ func (g *guard) selectField(e ast.Expr, f facts) outcome {
 		return outcome{yes: facts(nil).with(operand.below(name)), ran: operand.ran}
 	}
 	operand := g.read(sel.Operand(), f)
-	if l := g.rule.letOf(g.t, sel.Operand()); l != nil && l.entries[name] != nil {
+	if l := g.follower.letOf(g.t, sel.Operand()); l != nil && l.entries[name] != nil {
 		hushed := *g
 		hushed.quiet = true
 		entry := hushed.entry(l.entries[name], f)
@@ -153,12 +159,12 @@ func (g *guard) selectField(e ast.Expr, f facts) outcome {
 // plainField handles a.b and a["b"], and warns if b may be absent.
 func (g *guard) plainField(e ast.Expr, operand outcome, name string, f facts) outcome {
 	field := operand.below(name)
-	t := g.typeOf(expr.Operand(e))
+	t := g.t.typeOf(expr.Operand(e))
 	if _, optional := unwrapped(t); optional {
 		return outcome{value: field, ran: operand.ran} // It is an optional, too.
 	}
 	if field != nil && field.made != nil {
-		field.made = operand.made.field(g.rule, name)
+		field.made = operand.made.field(g.follower, name)
 	}
 	if field != nil && operand.flaws().covers(expr.Operand(e)) {
 		field.flaw.extend(e, optionalStep(name))
@@ -198,7 +204,8 @@ func (g *guard) call(e ast.Expr, f facts) outcome {
 		return g.index(e, f)
 	case operators.In:
 		return g.membership(args, f)
-	case operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
+	case operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals, operators.Greater,
+		operators.GreaterEquals:
 		return g.comparison(c, f)
 	}
 	return g.function(c, f)
@@ -242,7 +249,8 @@ func (g *guard) choice(args []ast.Expr, f facts) outcome {
 
 // isLiteralList reports whether an expression is a list of literals.
 func isLiteralList(e ast.Expr) bool {
-	return e.Kind() == ast.ListKind && !slices.ContainsFunc(e.AsList().Elements(), func(item ast.Expr) bool { return item.Kind() != ast.LiteralKind })
+	return e.Kind() == ast.ListKind && !slices.ContainsFunc(e.AsList().Elements(),
+		func(item ast.Expr) bool { return item.Kind() != ast.LiteralKind })
 }
 
 func isBool(e ast.Expr, v types.Bool) bool {
@@ -250,13 +258,13 @@ func isBool(e ast.Expr, v types.Bool) bool {
 }
 
 // bind returns an element as the value of a variable, and the facts about it.
-func (g *guard) bind(list *value, name string, f facts) (*value, facts) {
+func (w *work) bind(list *value, name string, f facts) (*value, facts) {
 	v := list.element()
 	if v == nil {
 		return nil, nil
 	}
-	g.work.loops++
-	v.key = fmt.Sprintf("#%d", g.work.loops)
+	w.loops++
+	v.key = fmt.Sprintf("#%d", w.loops)
 	v.shown = name
 	known := facts{}
 	for _, rest := range append(f.below(list.key+step+anyElement), list.each...) {
@@ -270,14 +278,14 @@ func (g *guard) membership(args []ast.Expr, f facts) outcome {
 	key := g.eval(args[0], f)
 	m := g.read(args[1], f)
 	out := outcome{ran: key.ran.and(m.ran)}
-	if holds, known := g.isOneOf(args[0], args[1]); known {
+	if holds, known := isOneOf(&g.src.For, args[0], args[1]); known {
 		out.yes, out.no = decided(holds)
 	} else if absent, present := g.absentValue(args[0], f); present != nil && isLiteralList(args[1]) {
 		among := func(item ast.Expr) bool { return absent.Equal(item.AsLiteral()) == types.True }
 		out.yes, out.no = unless(slices.ContainsFunc(args[1].AsList().Elements(), among), present)
 	}
 	name, ok := literalString(args[0])
-	if t, _ := unwrapped(g.typeOf(args[1])); ok && t.Kind() != types.ListKind {
+	if t, _ := unwrapped(g.t.typeOf(args[1])); ok && t.Kind() != types.ListKind {
 		out.yes = facts(nil).with(m.below(name))
 	}
 	return out

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
@@ -9,7 +8,6 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
-	"reconcel/rules/expr"
 	"reconcel/rules/source"
 )
 
@@ -26,10 +24,10 @@ func textOf(e ast.Expr) string { return debug.ToDebugString(e) }
 
 // decides adds the result of a condition to what is known if it is true, or false.
 func (g *guard) decides(e ast.Expr, out outcome) outcome {
-	if len(g.rule.excludable) == 0 || e.Kind() == ast.LiteralKind {
+	if len(g.excludable) == 0 || e.Kind() == ast.LiteralKind {
 		return out
 	}
-	if t, _ := unwrapped(g.typeOf(e)); t.Kind() != types.BoolKind && t.Kind() != types.DynKind {
+	if t, _ := unwrapped(g.t.typeOf(e)); t.Kind() != types.BoolKind && t.Kind() != types.DynKind {
 		return out
 	}
 	if equal, of, literal := equality(e); of != nil {
@@ -62,7 +60,7 @@ func equality(e ast.Expr) (equal bool, of, literal ast.Expr) {
 
 // holds reports whether the facts show that a condition is true.
 func (g *guard) holds(condition *source.Expr, f facts) bool {
-	t := g.rule.checked(condition)
+	t := g.expressions.checked(condition)
 	if t == nil || f[never] {
 		return true // Nothing is known about it.
 	}
@@ -76,8 +74,8 @@ func (g *guard) proves(f facts, e ast.Expr, result bool, depth int) bool {
 	if depth > maxDepth {
 		return false
 	}
-	if l := g.rule.letOf(g.t, e); l != nil && l.src.Expr != nil {
-		if t := g.rule.checked(l.src.Expr); t != nil {
+	if l := g.follower.letOf(g.t, e); l != nil && l.src.Expr != nil {
+		if t := g.expressions.checked(l.src.Expr); t != nil {
 			inner := *g
 			inner.t = t
 			if inner.proves(f, t.ast.Expr(), result, depth+1) {
@@ -117,7 +115,8 @@ func (g *guard) proves(f facts, e ast.Expr, result bool, depth int) bool {
 	return false
 }
 
-// provesEquality handles a comparison of a value with a literal. A value that equals one literal differs from all others.
+// provesEquality handles a comparison of a value with a literal. A value that equals one literal
+// differs from all others.
 func provesEquality(f facts, of, literal ast.Expr, equal bool) bool {
 	prefix := equalsKey + textOf(of) + step
 	for key := range f {
@@ -159,56 +158,4 @@ func (f facts) have(other facts) bool {
 		}
 	}
 	return true
-}
-
-// readSame reports whether some of these expressions read a field that another one reads, directly or through lets.
-// Then they may agree: nothing is known.
-func (r *rule) readSame(some []*source.Expr, other *source.Expr) bool {
-	if len(some) == 0 {
-		return false
-	}
-	theirs := r.fieldsRead(other)
-	return slices.ContainsFunc(r.fieldsRead(some...), func(a string) bool {
-		return slices.ContainsFunc(theirs, func(b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) })
-	})
-}
-
-// fieldsRead returns the paths of the fields that expressions read, each with a dot at its end.
-func (r *rule) fieldsRead(all ...*source.Expr) (paths []string) {
-	seen := map[*source.Expr]bool{}
-	for len(all) > 0 {
-		t := r.checked(all[0])
-		all = all[1:]
-		if t == nil || seen[t.src] {
-			continue
-		}
-		seen[t.src] = true
-		within := map[int64]bool{}
-		ast.PreOrderVisit(t.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-			if operand := expr.Operand(e); operand != e {
-				within[operand.ID()] = true
-				if !within[e.ID()] {
-					paths = append(paths, fieldPath(e)+".")
-				}
-			}
-		}))
-		all = append(all, r.mentioned(t.ast)...)
-	}
-	return paths
-}
-
-// fieldPath returns the path of a selection, or of what it begins with.
-func fieldPath(e ast.Expr) string {
-	switch {
-	case e.Kind() == ast.IdentKind:
-		return e.AsIdent()
-	case e.Kind() == ast.SelectKind:
-		return fieldPath(e.AsSelect().Operand()) + "." + e.AsSelect().FieldName()
-	case expr.Operand(e) != e:
-		if name, ok := literalString(e.AsCall().Args()[1]); ok {
-			return fieldPath(expr.Operand(e)) + "." + name
-		}
-		return fieldPath(expr.Operand(e))
-	}
-	return ""
 }

@@ -27,7 +27,7 @@ func (g *guard) index(e ast.Expr, f facts) outcome {
 	} else if ok {
 		return outcome{value: operand.below(name), ran: ran}
 	}
-	if t, _ := unwrapped(g.typeOf(from)); t.Kind() != types.ListKind {
+	if t, _ := unwrapped(g.t.typeOf(from)); t.Kind() != types.ListKind {
 		return outcome{ran: ran}
 	}
 	out := operand.element()

@@ -1,13 +1,17 @@
 package check
 
-import "github.com/google/cel-go/common/ast"
+import (
+	"github.com/google/cel-go/common/ast"
+
+	"reconcel/rules/syntax"
+)
 
 // isKind reports whether self.kind or self.apiVersion equals a text. Both are known: a rule
 // is checked for each of its kinds.
-func (g *guard) isKind(args []ast.Expr) (same, known bool) {
+func isKind(of *syntax.For, args []ast.Expr) (same, known bool) {
 	for i, arg := range args {
 		text, literal := literalString(args[1-i])
-		if own := g.ownKind(arg); own != "" && literal {
+		if own := ownKind(of, arg); own != "" && literal {
 			return own == text, true
 		}
 	}
@@ -15,8 +19,8 @@ func (g *guard) isKind(args []ast.Expr) (same, known bool) {
 }
 
 // isOneOf reports whether self.kind or self.apiVersion is in a list of texts.
-func (g *guard) isOneOf(e, list ast.Expr) (holds, known bool) {
-	own := g.ownKind(e)
+func isOneOf(of *syntax.For, e, list ast.Expr) (holds, known bool) {
+	own := ownKind(of, e)
 	if own == "" || list.Kind() != ast.ListKind {
 		return false, false
 	}
@@ -31,7 +35,7 @@ func (g *guard) isOneOf(e, list ast.Expr) (holds, known bool) {
 }
 
 // ownKind returns the value of self.kind or self.apiVersion, or "" for another expression.
-func (g *guard) ownKind(e ast.Expr) string {
+func ownKind(of *syntax.For, e ast.Expr) string {
 	if e.Kind() != ast.SelectKind || e.AsSelect().IsTestOnly() {
 		return ""
 	}
@@ -41,9 +45,9 @@ func (g *guard) ownKind(e ast.Expr) string {
 	}
 	switch sel.FieldName() {
 	case "kind":
-		return g.rule.src.For.Kind.Value
+		return of.Kind.Value
 	case "apiVersion":
-		return g.rule.src.For.APIVersion.Value
+		return of.APIVersion.Value
 	}
 	return ""
 }

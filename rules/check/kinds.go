@@ -5,24 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
-
 	"reconcel/rules/lint"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
-
-// A ledger is what a checker has found and must not say again.
-type ledger struct {
-	found         Found
-	said          map[finding]bool
-	noted         map[runtimeschema.GroupVersionKind]bool // kinds without a schema
-	speclessKinds map[runtimeschema.GroupVersionKind]bool // that were warned about
-}
-
-func newLedger() ledger {
-	return ledger{found: Found{ExcludedWith: map[*syntax.Child][]string{}}, said: map[finding]bool{}, noted: map[runtimeschema.GroupVersionKind]bool{}, speclessKinds: map[runtimeschema.GroupVersionKind]bool{}}
-}
 
 // lacking stands for the kinds in a message about a field that they lack.
 const lacking = "\x00"
@@ -33,33 +19,34 @@ func (c *checker) eachKind(written []*syntax.Rule) {
 	before := c.ledger
 	var ledgers []ledger
 	for _, src := range written {
-		c.ledger = newLedger()
-		maps.Copy(c.noted, before.noted)
-		maps.Copy(c.speclessKinds, before.speclessKinds)
-		c.found.Unreported = slices.Clone(before.found.Unreported)
+		c.ledger = newLedger(before.broken)
+		maps.Copy(c.ledger.noted, before.noted)
+		maps.Copy(c.ledger.speclessKinds, before.speclessKinds)
+		c.ledger.found.Unreported = slices.Clone(before.found.Unreported)
 		c.rule(src)
 		ledgers = append(ledgers, c.ledger)
 	}
 	c.ledger = before
-	c.merge(&c.found.Errors, written, ledgers, func(f *Found) []*source.Error { return f.Errors })
-	c.merge(&c.found.Warnings, written, ledgers, func(f *Found) []*source.Error { return f.Warnings })
+	c.merge(&c.ledger.found.Errors, written, ledgers, func(f *Found) []*source.Error { return f.Errors })
+	c.merge(&c.ledger.found.Warnings, written, ledgers, func(f *Found) []*source.Error { return f.Warnings })
 	for _, l := range ledgers {
-		maps.Copy(c.noted, l.noted)
-		maps.Copy(c.speclessKinds, l.speclessKinds)
-		maps.Copy(c.found.ExcludedWith, l.found.ExcludedWith)
+		maps.Copy(c.ledger.noted, l.noted)
+		maps.Copy(c.ledger.speclessKinds, l.speclessKinds)
+		maps.Copy(c.ledger.found.ExcludedWith, l.found.ExcludedWith)
 		for _, e := range l.found.Notes {
-			c.say(&c.found.Notes, e)
+			c.ledger.say(&c.ledger.found.Notes, e)
 		}
 		for _, gvk := range l.found.Unreported {
-			if !slices.Contains(c.found.Unreported, gvk) {
-				c.found.Unreported = append(c.found.Unreported, gvk)
+			if !slices.Contains(c.ledger.found.Unreported, gvk) {
+				c.ledger.found.Unreported = append(c.ledger.found.Unreported, gvk)
 			}
 		}
 	}
 }
 
 // merge adds what was found for the kinds of a rule.
-func (c *checker) merge(to *[]*source.Error, written []*syntax.Rule, ledgers []ledger, of func(*Found) []*source.Error) {
+func (c *checker) merge(to *[]*source.Error, written []*syntax.Rule, ledgers []ledger,
+	of func(*Found) []*source.Error) {
 	kinds := map[finding][]string{}
 	var firsts []*source.Error
 	for i := range ledgers {
@@ -78,7 +65,7 @@ func (c *checker) merge(to *[]*source.Error, written []*syntax.Rule, ledgers []l
 		}
 		c.lacked[e.Pos] = c.lacked[e.Pos] || strings.Contains(e.Message, lacking)
 		e.Message = withKinds(e.Message, of, len(of) == len(written))
-		c.say(to, e)
+		c.ledger.say(to, e)
 	}
 }
 

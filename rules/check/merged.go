@@ -19,26 +19,35 @@ type element struct {
 	constant func(field string) (text string, known bool)
 }
 
+// Merges checks lists that server-side apply merges.
+type merges struct {
+	*subject
+	reporter *reporter
+	follower *follower
+}
+
 // merged complains about elements that server-side apply takes for the same one. The API
 // server rejects each apply of such a list.
-func (w walker) merged(p *fieldSchema, elements []element, where string) {
-	how, keys := schema.MergedBy(p.Schema)
+func (m *merges) merged(p *fieldSchema, elements []element, where string) {
+	how, keys := schema.MergedBy(p.resolved)
 	if how != "map" && how != "set" {
 		return
 	}
 	list := where[strings.LastIndexByte(where, '.')+1:]
 	seen := map[string]int{}
 	for i, e := range elements {
-		key, known := w.mergeKey(p, keys, e)
+		key, known := m.mergeKey(p, keys, e)
 		if !known {
 			continue
 		}
 		first, twice := seen[key]
 		switch {
 		case twice && how == "set":
-			w.errorf(e.pos, "%s[%d]: is the same as %s[%d]: the API server rejects a set with an element that is there twice", where, i, list, first)
+			m.reporter.errorf(e.pos, "%s[%d]: is the same as %s[%d]: the API server rejects a set with an element that is "+
+				"there twice", where, i, list, first)
 		case twice:
-			w.errorf(e.pos, "%s[%d]: has the same %s as %s[%d]: the API server rejects the list", where, i, strings.Join(keys, " and "), list, first)
+			m.reporter.errorf(e.pos, "%s[%d]: has the same %s as %s[%d]: the API server rejects the list", where, i,
+				strings.Join(keys, " and "), list, first)
 		default:
 			seen[key] = i
 		}
@@ -47,11 +56,11 @@ func (w walker) merged(p *fieldSchema, elements []element, where string) {
 
 // mergeKey returns what identifies an element of a list. Fields that are absent have their
 // default.
-func (w walker) mergeKey(p *fieldSchema, keys []string, e element) (string, bool) {
+func (m *merges) mergeKey(p *fieldSchema, keys []string, e element) (string, bool) {
 	if len(keys) == 0 {
 		return e.constant("")
 	}
-	items := w.all.items(p)
+	items := m.all.items(p)
 	var key strings.Builder
 	given := false
 	for _, k := range keys {
@@ -70,48 +79,33 @@ func (w walker) mergeKey(p *fieldSchema, keys []string, e element) (string, bool
 
 // unmergeable complains about a list that server-side apply cannot write: a set of maps or
 // lists.
-func (w walker) unmergeable(p *fieldSchema, pos source.Pos, where string) {
+func (m *merges) unmergeable(p *fieldSchema, pos source.Pos, where string) {
 	if p == nil || p.is != list {
 		return
 	}
-	how, _ := schema.MergedBy(p.Schema)
-	if is := w.all.items(p).is; how == "set" && (is == fielded || is == mapping || is == list) {
-		w.errorf(pos, "%s: is a set of %ss, which server-side apply cannot write", where, words[is]).Hint =
+	how, _ := schema.MergedBy(p.resolved)
+	if is := m.all.items(p).is; how == "set" && (is == fielded || is == mapping || is == list) {
+		m.reporter.errorf(pos, "%s: is a set of %ss, which server-side apply cannot write", where, words[is]).Hint =
 			"the CRD must say x-kubernetes-list-type: atomic"
 	}
 }
 
 // elementsOf returns the elements of a list in a template.
-func (w walker) elementsOf(n *source.Node) []element {
+func (m *merges) elementsOf(n *source.Node) []element {
 	out := make([]element, len(n.Items))
 	for i, item := range n.Items {
 		out[i] = element{item.Pos, func(field string) (string, bool) {
-			inner := w.constantData(item)
+			inner := m.follower.constantData(item)
 			switch {
 			case field == "":
 				return constantText(inner)
 			case inner == nil || inner.Kind != source.Map || inner.Lacking:
 				return "", false
 			}
-			return fieldText(w.constantData(inner.At(field)))
+			return fieldText(m.follower.constantData(inner.At(field)))
 		}}
 	}
 	return out
-}
-
-// constantData returns the data of the let that a node names, or the node itself.
-func (w walker) constantData(n *source.Node) *source.Node {
-	for range maxDepth {
-		if n == nil || n.Kind != source.Interp || len(n.Parts) > 1 {
-			break
-		}
-		data := w.copiedData(n.Parts[0].Expr)
-		if data == nil {
-			break
-		}
-		n = data
-	}
-	return n
 }
 
 // constantText returns a value that is surely there as a text.

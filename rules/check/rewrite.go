@@ -2,6 +2,7 @@ package check
 
 import (
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/decls"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
@@ -30,7 +31,8 @@ type loosener struct {
 // loosen rewrites a parsed expression. It returns the objects that entriesFunction
 // converts in it, by name.
 func loosen(a *ast.AST, known map[int64]*types.Type, all *universe, level looseness) map[string]*object {
-	l := &loosener{ast: a, make: ast.NewExprFactory(), types: known, all: all, next: ast.MaxID(a) + 1, maps: map[string]*object{}}
+	l := &loosener{ast: a, make: ast.NewExprFactory(), types: known, all: all, next: ast.MaxID(a) + 1,
+		maps: map[string]*object{}}
 	var nodes []ast.Expr
 	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) { nodes = append(nodes, e) }))
 	for _, e := range nodes {
@@ -128,4 +130,29 @@ func (l *loosener) asMap(e ast.Expr) {
 func (l *loosener) wrap(e ast.Expr, function string) {
 	expr.Wrap(l.ast, e, function, l.next)
 	l.next++
+}
+
+// entriesFunction converts an object of let into a map, which it is at run time.
+// Its name cannot be written in an expression.
+const entriesFunction = "@entries"
+
+// withEntries returns a scope in which entriesFunction converts these objects.
+func withEntries(sc *expr.TypedScope, objects map[string]*object) *expr.TypedScope {
+	if len(objects) == 0 {
+		return sc
+	}
+	var overloads []decls.FunctionOpt
+	for name, o := range objects {
+		overloads = append(overloads, decls.Overload(entriesFunction+name,
+			[]*types.Type{types.NewObjectType(name)}, types.NewMapType(types.StringType, o.entry)))
+	}
+	f, err := decls.NewFunction(entriesFunction, overloads...)
+	if err != nil {
+		return sc
+	}
+	out, err := sc.With(f)
+	if err != nil {
+		return sc
+	}
+	return out
 }

@@ -41,7 +41,7 @@ func (s *Scope) Selection() *Scope {
 			out.names[def.Name] = true
 		}
 	}
-	out.typed.Declare("self", r.selfType())
+	out.typed.Declare("self", r.declarations.selfType())
 	for name, l := range r.lets {
 		if l.t != nil && !l.wide {
 			out.names[name] = true
@@ -69,7 +69,7 @@ func (s *Scope) Entry(let, key string) *Scope {
 
 // Child returns the type of the object of a child.
 func (s *Scope) Child(src *syntax.Child) Type {
-	return s.rule.all.typed(s.rule.all.kindType(s.rule.childKind(src)))
+	return s.rule.all.typed(s.rule.all.kindType(s.rule.kinds.childKind(src)))
 }
 
 // With returns the scope with one more name, which hides another of the same name.
@@ -83,12 +83,12 @@ func (s *Scope) With(name string, t Type) *Scope {
 
 // TypeOf returns the type of an expression: any if it has errors.
 func (s *Scope) TypeOf(src *source.Expr) Type {
-	return s.rule.all.typed(s.rule.infer(src, s.typed, "").t)
+	return s.rule.all.typed(s.rule.expressions.infer(src, s.typed, "").t)
 }
 
 // Check returns what is wrong with the types in an expression.
 func (s *Scope) Check(src *source.Expr) []*source.Error {
-	before := len(s.rule.found.Errors)
-	s.rule.infer(src, s.typed, "expression")
-	return s.rule.found.Errors[before:]
+	before := len(s.rule.ledger.found.Errors)
+	s.rule.expressions.infer(src, s.typed, "expression")
+	return s.rule.ledger.found.Errors[before:]
 }

@@ -23,13 +23,13 @@ var unknownPart = &object{name: mark + "unknown"}
 var ofAllKinds = []string{"apiVersion", "kind", "metadata"}
 
 // selfType returns the type of the primaries.
-func (r *rule) selfType() *types.Type {
+func (d *declarations) selfType() *types.Type {
 	var others []*types.Type
-	for i := range r.src.Others {
-		others = append(others, r.all.kindType(kindIn(r.set, &r.src.Others[i])))
+	for i := range d.src.Others {
+		others = append(others, d.all.kindType(kindIn(d.set, &d.src.Others[i])))
 	}
-	t := r.all.blend(r.all.kindType(r.kind), others)
-	if o := r.all.object(t); o != nil {
+	t := d.all.blend(d.all.kindType(d.kind), others)
+	if o := d.all.object(t); o != nil {
 		o.whole = true
 	}
 	return t

@@ -43,8 +43,8 @@ func KindType(set *schema.Set, gvk runtimeschema.GroupVersionKind) (Type, bool) 
 // SelectorType returns the type of label selectors.
 func SelectorType(set *schema.Set) Type {
 	all := newUniverse(set)
-	p := &fieldSchema{Schema: set.Named(labelSelector), is: fielded, own: true, name: labelSelector}
-	return all.typed(all.objectType(p, labelSelector))
+	p := all.labelSelector()
+	return all.typed(all.objectType(p, p.name))
 }
 
 // typed returns the description of a type of CEL.

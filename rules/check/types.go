@@ -58,32 +58,40 @@ const (
 
 // A fieldSchema is a schema with its reference resolved.
 type fieldSchema struct {
-	*spec.Schema
+	*spec.SchemaProps
+	resolved *spec.Schema // which has these properties
 	is       valueKind
 	nullable bool
 	// own: it belongs to Kubernetes itself. The name of its definition may be "".
 	own  bool
 	name string
 	open bool
-	set  *schema.Set
 	kind *schema.Kind // whose CRD it is in, or nil
 }
 
 // at resolves a schema. One without a name has the owner of its parent.
 func (u *universe) at(s *spec.Schema, parent *fieldSchema) *fieldSchema {
-	p := &fieldSchema{Schema: u.set.Resolve(s), name: schema.Reference(s), set: u.set}
+	p := &fieldSchema{name: schema.Reference(s)}
 	if p.name != "" {
 		p.own = schema.Own(p.name)
 	} else if parent != nil {
 		p.own, p.kind = parent.own, parent.kind
 	}
-	if p.Schema == nil {
-		p.Schema = &spec.Schema{}
+	p.resolved = u.set.Resolve(s)
+	if p.resolved == nil {
+		p.resolved = &spec.Schema{}
+		p.SchemaProps = &p.resolved.SchemaProps
 		return p
 	}
+	p.SchemaProps = &p.resolved.SchemaProps
 	p.nullable = s.Nullable || p.Nullable
 	p.is = p.classify()
 	return p
+}
+
+// labelSelector returns the schema of label selectors.
+func (u *universe) labelSelector() *fieldSchema {
+	return u.at(spec.RefSchema(schema.RefPrefix+"io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"), nil)
 }
 
 // root returns the schema of a whole object.
@@ -98,9 +106,9 @@ func (u *universe) root(k *schema.Kind) *fieldSchema {
 }
 
 func (p *fieldSchema) classify() valueKind {
-	intOrString, _ := p.Extensions.GetBool("x-kubernetes-int-or-string")
-	preserve, _ := p.Extensions.GetBool("x-kubernetes-preserve-unknown-fields")
-	embedded, _ := p.Extensions.GetBool("x-kubernetes-embedded-resource")
+	intOrString, _ := p.resolved.Extensions.GetBool("x-kubernetes-int-or-string")
+	preserve, _ := p.resolved.Extensions.GetBool("x-kubernetes-preserve-unknown-fields")
+	embedded, _ := p.resolved.Extensions.GetBool("x-kubernetes-embedded-resource")
 	p.open = preserve || embedded
 	switch {
 	case intOrString || p.Format == "int-or-string":
@@ -117,7 +125,8 @@ func (p *fieldSchema) classify() valueKind {
 }
 
 // jsonTypes are the types of OpenAPI but object. Any other type allows anything.
-var jsonTypes = map[string]valueKind{"string": text, "integer": integer, "number": number, "boolean": boolean, "array": list}
+var jsonTypes = map[string]valueKind{"string": text, "integer": integer, "number": number, "boolean": boolean,
+	"array": list}
 
 func (p *fieldSchema) classifyObject() valueKind {
 	switch extra := p.AdditionalProperties; {
@@ -175,7 +184,8 @@ func (u *universe) typeOf(p *fieldSchema, path string) *types.Type {
 }
 
 var scalarTypes = map[valueKind]*types.Type{
-	text: types.StringType, quantity: types.StringType, integer: types.IntType, number: types.DoubleType, boolean: types.BoolType,
+	text: types.StringType, quantity: types.StringType, integer: types.IntType, number: types.DoubleType,
+	boolean: types.BoolType,
 }
 
 func (u *universe) objectType(p *fieldSchema, path string) *types.Type {

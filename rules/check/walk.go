@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -23,9 +22,22 @@ const (
 	partOfObject              // it is merged into an object
 )
 
+// Walking is what the walkers of a rule share.
+type walking struct {
+	*subject
+	reporter    *reporter
+	kinds       *kinds
+	expressions *expressions
+	texts       *texts
+	follower    *follower
+	omissions   *omissions
+	scalars     *scalars
+	merges      *merges
+}
+
 // A walker compares data with a schema.
 type walker struct {
-	*rule
+	*walking
 	sc      *expr.TypedScope
 	partial completeness
 	depth   int
@@ -40,9 +52,6 @@ func (w walker) value(n *source.Node, p *fieldSchema, where string) {
 	if w.depth > 0 && !w.mayCopy() {
 		return
 	}
-	if p != nil && p.Schema == nil {
-		p = nil
-	}
 	switch n.Kind {
 	case source.Interp:
 		w.interp(n, p, where)
@@ -52,25 +61,11 @@ func (w walker) value(n *source.Node, p *fieldSchema, where string) {
 		w.elements(n, p, where)
 	case source.Null: // It leaves its entry out.
 	default:
-		if p == nil || w.scalar(n, p, where) {
-			w.forgotten(n, where)
+		if p == nil || w.scalars.scalar(n, p, where) {
+			w.texts.forgotten(n, where)
 		}
 	}
 }
-
-// forgotten warns about text that looks like an expression.
-func (r *rule) forgotten(n *source.Node, where string) {
-	if n == nil || n.Kind != source.Text || r.said[finding{n.Pos, ""}] {
-		return
-	}
-	if meant := source.Forgotten(n.Literal().Value, r.isObject); meant != "" {
-		r.said[finding{n.Pos, ""}] = true // The data of a let is checked wherever it is used.
-		r.warnf(lint.LiteralText, n.Pos, "%s: %q is literal text, not an expression", where, n.Literal().Value).Hint = "write " + meant
-	}
-}
-
-// isObject reports whether a name is the id of a lookup or child.
-func (r *rule) isObject(name string) bool { return r.objects[name] }
 
 const (
 	maxDepth  = 20      // how far lets are followed
@@ -79,28 +74,30 @@ const (
 
 // mayCopy counts a value in a let, and reports whether they are not too many: lets that
 // use lets double it with each level.
-func (c *checker) mayCopy() bool {
-	c.copied++
-	return c.copied <= maxCopied
+func (w walker) mayCopy() bool {
+	w.copied++
+	return w.copied <= maxCopied
 }
 
 func (w walker) interp(n *source.Node, p *fieldSchema, where string) {
-	if len(n.Parts) > 1 && n.Padded() && p != nil && !w.fits(types.StringType, p) {
-		w.mismatch(n.Pos, p, types.StringType, where).Hint = "a line break makes it a text: write |- or >-, or no blanks around ${...}"
+	if len(n.Parts) > 1 && n.Padded() && p != nil && !w.all.fits(types.StringType, p) {
+		w.scalars.mismatch(n.Pos, p, types.StringType,
+			where).Hint = "a line break makes it a text: write |- or >-, or no blanks around ${...}"
 		return
 	}
 	if len(n.Parts) > 1 {
-		w.textParts(n, w.sc, where)
+		w.texts.textParts(n, w.sc, where)
 		if p != nil {
-			w.wants(n.Pos, p, types.StringType, where)
+			w.scalars.wants(n.Pos, p, types.StringType, where)
 		}
 		return
 	}
 	src := n.Parts[0].Expr
-	t := w.infer(src, w.sc, where)
-	if n := w.copiedData(src); n != nil && w.depth < maxDepth {
+	t := w.expressions.infer(src, w.sc, where)
+	if n := w.follower.copiedData(src); n != nil && w.depth < maxDepth {
 		if w.misplaced(n, p) {
-			w.errorf(src.Pos, "%s: the let %q has none of its fields", where, strings.TrimSpace(src.Text)).Hint = "it has " + strings.Join(slices.Sorted(maps.Keys(p.Properties)), ", ")
+			w.reporter.errorf(src.Pos, "%s: the let %q has none of its fields", where,
+				strings.TrimSpace(src.Text)).Hint = "it has " + strings.Join(slices.Sorted(maps.Keys(p.Properties)), ", ")
 			return
 		}
 		w.depth++
@@ -122,15 +119,6 @@ func (w walker) misplaced(n *source.Node, p *fieldSchema) bool {
 	return !slices.ContainsFunc(n.Fields, func(f source.Field) bool {
 		return w.all.field(p, f.Key.Value) != nil || source.Suggest(f.Key.Value, names) != ""
 	})
-}
-
-// copiedData returns the data of the let or definition that an expression names, or nil.
-func (r *rule) copiedData(src *source.Expr) *source.Node {
-	name := strings.TrimSpace(src.Text)
-	if l := r.lets[name]; l != nil {
-		return l.src.Data
-	}
-	return r.definitions.data[name]
 }
 
 // below returns the schema of a field and complains if it is unknown.
@@ -157,18 +145,18 @@ func (w walker) unknownField(pos source.Pos, key string, p *fieldSchema, where s
 	if w.partial == statusFields {
 		text = "%s: unknown field, which the API server drops"
 	}
-	e := w.errorf(pos, text, where)
-	e.Hint = w.Suggest(key, maps.Keys(p.Properties))
+	e := w.reporter.errorf(pos, text, where)
+	e.Hint = w.suggester.Suggest(key, maps.Keys(p.Properties))
 	first, _, _ := strings.Cut(key, ".")
 	if _, known := p.Properties[first]; known && source.Nested(key) != "" {
 		e.Hint = "write " + source.Nested(key)
 	}
-	e.Hint = w.orNew(e.Hint, p)
+	e.Hint = w.kinds.orNew(e.Hint, p)
 }
 
 func (w walker) fields(n *source.Node, p *fieldSchema, where string) {
 	if p != nil && p.is != mapping && p.is != fielded && p.is != anything {
-		w.wants(n.Pos, p, types.NewMapType(types.StringType, types.DynType), where)
+		w.scalars.wants(n.Pos, p, types.NewMapType(types.StringType, types.DynType), where)
 		p = nil
 	}
 	for _, f := range n.Fields {
@@ -179,10 +167,10 @@ func (w walker) fields(n *source.Node, p *fieldSchema, where string) {
 		}
 		below := w.below(p, f.Key, at)
 		if f.Value != nil && f.Value.Kind != source.Null {
-			w.unmergeable(below, f.Key.Pos, at)
+			w.merges.unmergeable(below, f.Key.Pos, at)
 		}
 		inner.value(f.Value, below, at)
-		if below != nil && p.is == fielded && w.partial == wholeValue && w.needs(p, f.Key.Value, below) {
+		if below != nil && p.is == fielded && w.partial == wholeValue && w.all.needs(p, f.Key.Value, below) {
 			w.surelyThere(f.Value, at)
 		}
 	}
@@ -197,8 +185,9 @@ func (w walker) surelyThere(n *source.Node, where string) {
 		return
 	}
 	src := n.Parts[0].Expr
-	if t := w.checked(src); t != nil && w.mayBeAbsent(t, t.ast.Expr(), 0) {
-		w.warnf(lint.OptionalRequired, src.Pos, "%s: the field is required, and its value may be absent", where).Hint = "give it a default with orValue()"
+	if t := w.expressions.checked(src); t != nil && w.omissions.mayBeAbsent(t, t.ast.Expr(), 0) {
+		w.reporter.warnf(lint.OptionalRequired, src.Pos, "%s: the field is required, and its value may be absent",
+			where).Hint = "give it a default with orValue()"
 	}
 }
 
@@ -216,12 +205,12 @@ func (w walker) required(n *source.Node, p *fieldSchema, where string) {
 	}
 	var missing []string
 	for key, s := range p.Properties {
-		if !isGiven(n, key) && !(where == "" && givenAnyway[key]) && w.needs(p, key, w.all.at(&s, p)) {
+		if !isGiven(n, key) && !(where == "" && givenAnyway[key]) && w.all.needs(p, key, w.all.at(&s, p)) {
 			missing = append(missing, key)
 		}
 	}
 	for _, key := range slices.Sorted(slices.Values(missing)) {
-		w.errorf(n.Pos, "%s: missing required field '%s'", where, key)
+		w.reporter.errorf(n.Pos, "%s: missing required field '%s'", where, key)
 	}
 }
 
@@ -235,37 +224,38 @@ func isGiven(n *source.Node, key string) bool {
 // templates do not have.
 var givenAnyway = map[string]bool{"apiVersion": true, "kind": true, "metadata": true, "status": true}
 
-// needs reports whether a field must be given. In the schemas of Kubernetes' own
-// kinds, Go's zero values are defaults: such a struct is needed if one of its fields
-// is.
-func (w walker) needs(p *fieldSchema, key string, f *fieldSchema) bool {
-	required := slices.Contains(p.Required, key)
-	s := p.Properties[key]
-	switch {
-	case s.Default == nil:
-		return required && !(p.own && mayBeZero(p.name, key))
-	case !p.own || !isZero(s.Default):
-		return false
-	case required && (f.is == boolean || mayBeZero(p.name, key)):
-		return false
-	case required:
-		return true
+func (w walker) elements(n *source.Node, p *fieldSchema, where string) {
+	if p != nil && p.is != list && p.is != anything {
+		w.scalars.wants(n.Pos, p, types.NewListType(types.DynType), where)
+		p = nil
 	}
-	return f.is == fielded && p.own && key != "status" && w.hasNeeds(f)
-}
-
-func (w walker) hasNeeds(p *fieldSchema) bool {
-	for key, s := range p.Properties {
-		if w.needs(p, key, w.all.at(&s, p)) {
-			return true
+	var items *fieldSchema
+	if p != nil && p.is == list {
+		items = w.all.items(p)
+		w.count(n, p, where)
+		w.merges.merged(p, w.merges.elementsOf(n), where)
+	}
+	if w.partial == statusFields {
+		w.partial = wholeValue
+	}
+	for i, item := range n.Items {
+		at := fmt.Sprintf("%s[%d]", where, i)
+		if item.Kind == source.Null && items != nil && !w.all.fitsWithin(types.NullType, items, 1) {
+			w.reporter.errorf(item.Pos, "%s: expected %s, got null", at, w.all.expected(items))
 		}
+		w.value(item, items, at)
 	}
-	return false
 }
 
-func isZero(v any) bool {
-	if m, ok := v.(map[string]any); ok {
-		return len(m) == 0
+func (w walker) count(n *source.Node, p *fieldSchema, where string) {
+	size := int64(len(n.Items))
+	if p.MaxItems != nil && size > *p.MaxItems && !slices.ContainsFunc(n.Items, mayVanish) {
+		w.reporter.errorf(n.Pos, "%s: has %d elements, at most %d are allowed", where, size, *p.MaxItems)
 	}
-	return reflect.ValueOf(v).IsZero()
+	if p.MinItems != nil && size < *p.MinItems && !n.Lacking {
+		w.reporter.errorf(n.Pos, "%s: has %d elements, at least %d are needed", where, size, *p.MinItems)
+	}
 }
+
+// mayVanish reports whether an element may be absent at run time.
+func mayVanish(n *source.Node) bool { return n.Kind == source.Interp && len(n.Parts) == 1 }

@@ -91,7 +91,8 @@ func (d *Definition) document() (*yaml.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	columns, statusSchema := at(block, "additionalPrinterColumns"), at(block, "schema", "openAPIV3Schema", "properties", "status")
+	columns, statusSchema := at(block, "additionalPrinterColumns"),
+		at(block, "schema", "openAPIV3Schema", "properties", "status")
 	columns.Content = append(d.columns(), columns.Content...)
 	properties := at(root, "properties")
 	if properties == nil { // The rules read nothing but metadata.
@@ -140,7 +141,8 @@ func (d *Definition) metadata() *yaml.Node {
 
 // root returns the schema of whole objects, without the conditions.
 func (d *Definition) root() (*yaml.Node, error) {
-	s := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}, Description: d.Description, Properties: map[string]spec.Schema{}}}
+	s := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}, Description: d.Description,
+		Properties: map[string]spec.Schema{}}}
 	if d.Spec != nil {
 		s.Properties["spec"] = *d.Spec
 		if d.Spec.Default == nil {
@@ -187,7 +189,8 @@ func (d *Definition) columns() (out []*yaml.Node) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Status.Properties)) {
 		p := d.Status.Properties[name]
-		if len(out) == maxColumns || len(p.Type) != 1 || !slices.Contains([]string{"string", "integer", "number", "boolean"}, p.Type[0]) || !plainName(name) {
+		if len(out) == maxColumns || len(p.Type) != 1 ||
+			!slices.Contains([]string{"string", "integer", "number", "boolean"}, p.Type[0]) || !plainName(name) {
 			continue
 		}
 		out = append(out, mapping("name", columnName(name), "type", p.Type[0], "jsonPath", ".status."+name))

@@ -86,7 +86,8 @@ func (m *merger) definition(into, from *yaml.Node) error {
 	if a, b := at(into, "spec", "scope"), at(from, "spec", "scope"); a != nil && a.Value != b.Value {
 		m.note("spec.scope", "it is %s, and the rules read like %s", a.Value, b.Value)
 	}
-	i := slices.IndexFunc(versions.Content, func(v *yaml.Node) bool { n := at(v, "name"); return n != nil && n.Value == name })
+	i := slices.IndexFunc(versions.Content,
+		func(v *yaml.Node) bool { n := at(v, "name"); return n != nil && n.Value == name })
 	if i < 0 {
 		set(added, "storage", text(false))
 		removeFirst(added, "storage")
@@ -190,7 +191,8 @@ func (m *merger) validations(into, from *yaml.Node) {
 	}
 	for _, v := range ours.Content {
 		rule := at(v, "rule")
-		if theirs == nil || !slices.ContainsFunc(theirs.Content, func(n *yaml.Node) bool { r := at(n, "rule"); return r != nil && r.Value == rule.Value }) {
+		if theirs == nil || !slices.ContainsFunc(theirs.Content,
+			func(n *yaml.Node) bool { r := at(n, "rule"); return r != nil && r.Value == rule.Value }) {
 			m.note(key, "the rules also check: %s", rule.Value)
 		}
 	}
@@ -217,7 +219,8 @@ func (m *merger) required(path string, into, from *yaml.Node) {
 			set(into, "required", theirs)
 		}
 		theirs.Content = append(theirs.Content, text(name.Value))
-		m.note(below, "it is required now, because the rules read it without a guard: update stored objects that lack it, or give it a default")
+		m.note(below, "it is required now, because the rules read it without a guard: update stored objects that lack it, "+
+			"or give it a default")
 	}
 }
 

@@ -61,8 +61,10 @@ func entry(n *yaml.Node, key string) (name, value *yaml.Node) {
 
 // order is that of the keys of a schema. Others follow, sorted.
 var order = []string{
-	"description", "type", "format", "required", "default", "enum", "minimum", "maximum", "minLength", "maxLength", "pattern", "minItems", "maxItems",
-	"x-kubernetes-validations", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string", "items", "additionalProperties", "properties",
+	"description", "type", "format", "required", "default", "enum", "minimum", "maximum", "minLength", "maxLength",
+	"pattern", "minItems", "maxItems",
+	"x-kubernetes-validations", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string", "items",
+	"additionalProperties", "properties",
 }
 
 // schemaNode returns a schema as a tree with comments.

@@ -34,7 +34,8 @@ func Parse(text string) (Schedule, error) {
 	if strings.HasPrefix(text, "@") {
 		meant, ok := macros[text]
 		if !ok {
-			return Schedule{}, fmt.Errorf("%q is not one of @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly", text)
+			return Schedule{}, fmt.Errorf("%q is not one of @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly",
+				text)
 		}
 		text = meant
 	}
@@ -43,7 +44,8 @@ func Parse(text string) (Schedule, error) {
 	}
 	parts := strings.Fields(text)
 	if len(parts) != len(fields) {
-		return Schedule{}, fmt.Errorf("%q has %d fields, a schedule has 5: minute, hour, day of month, month and day of week", text, len(parts))
+		return Schedule{}, fmt.Errorf("%q has %d fields, a schedule has 5: minute, hour, day of month, month and day of week",
+			text, len(parts))
 	}
 	var sets [5]values
 	var restricts [5]bool
@@ -58,7 +60,8 @@ func Parse(text string) (Schedule, error) {
 			restricts[i] = restricts[i] && !all
 		}
 	}
-	return Schedule{minute: sets[0], hour: sets[1], dayOfMonth: sets[2], month: sets[3], dayOfWeek: sets[4], eitherDay: restricts[2] && restricts[4]}, nil
+	return Schedule{minute: sets[0], hour: sets[1], dayOfMonth: sets[2], month: sets[3], dayOfWeek: sets[4],
+		eitherDay: restricts[2] && restricts[4]}, nil
 }
 
 // parse reads one part of a field: *, a value or a range, and a step. all reports whether

@@ -77,7 +77,8 @@ func (c *compiler) compile(d *definition) {
 	out := &expr.Definition{Name: name, Pos: d.src.Name.Pos, Digest: d.src.Digest}
 	for _, p := range d.src.Params {
 		if at := c.named[p.Name]; at != nil {
-			c.complain(d.src.Name.Pos, "rename one of them", "define.%s: the parameter %q is also a definition, at %s", name, p.Name, at.src.Name.Pos)
+			c.complain(d.src.Name.Pos, "rename one of them", "define.%s: the parameter %q is also a definition, at %s", name,
+				p.Name, at.src.Name.Pos)
 		}
 		out.Params = append(out.Params, expr.Param{Name: p.Name, Type: p.Type})
 	}

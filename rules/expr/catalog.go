@@ -34,7 +34,8 @@ func Methods(t *types.Type) []Function {
 	case types.DynKind:
 		on = "any"
 	}
-	return functionsWhere(func(o *decls.OverloadDecl) bool { return o.IsMemberFunction() && accepts(o.ArgTypes()[0], t) }, on)
+	return functionsWhere(func(o *decls.OverloadDecl) bool { return o.IsMemberFunction() && accepts(o.ArgTypes()[0], t) },
+		on)
 }
 
 // Overloads returns the declarations of a function or operator, in the order of their names.

@@ -72,9 +72,11 @@ func timeFunctions() []cel.EnvOption {
 	for i, since := range []*cel.Type{
 		cel.StringType, cel.TimestampType, cel.OptionalType(cel.StringType), cel.OptionalType(cel.TimestampType),
 	} {
-		schedules = append(schedules, cel.Overload(fmt.Sprintf("cron_%d", i), []*cel.Type{cel.StringType, since}, cel.OptionalType(cel.TimestampType)))
+		schedules = append(schedules, cel.Overload(fmt.Sprintf("cron_%d", i), []*cel.Type{cel.StringType, since},
+			cel.OptionalType(cel.TimestampType)))
 		for j, duration := range []*cel.Type{cel.StringType, cel.DurationType} {
-			elapses = append(elapses, cel.Overload(fmt.Sprintf("elapsed_%d%d", i, j), []*cel.Type{since, duration}, cel.BoolType))
+			elapses = append(elapses, cel.Overload(fmt.Sprintf("elapsed_%d%d", i, j), []*cel.Type{since, duration},
+				cel.BoolType))
 		}
 	}
 	return []cel.EnvOption{cel.Function(elapsedFunction, elapses...), cel.Function(cronFunction, schedules...)}

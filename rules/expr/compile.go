@@ -157,7 +157,8 @@ func (s *Scope) Check(src *source.Expr, want Type) (*Checked, []Issue) {
 	c.idCalls = slices.SortedFunc(maps.Values(a.idCalls), func(a, b idCall) int { return cmp.Compare(a.arg, b.arg) })
 	for _, call := range c.idCalls {
 		if call.id == "" {
-			out = append(out, Issue{Pos: Position(src, c.ast, call.arg), Message: call.function.Takes(), Hint: call.function.Hint()})
+			out = append(out, Issue{Pos: Position(src, c.ast, call.arg), Message: call.function.Takes(),
+				Hint: call.function.Hint()})
 		}
 	}
 	if out != nil {
@@ -223,7 +224,8 @@ func (c *Checked) findUses() (uses []*Definition) {
 }
 
 func (c *Checked) analyze(shapes map[string]*Shape) *analyzer {
-	a := &analyzer{scope: c.scope, shapes: shapes, steps: map[int64]*step{}, ranges: map[int64]bool{}, reads: map[string]bool{}, idCalls: map[int64]idCall{},
+	a := &analyzer{scope: c.scope, shapes: shapes, steps: map[int64]*step{}, ranges: map[int64]bool{},
+		reads: map[string]bool{}, idCalls: map[int64]idCall{},
 		calls: map[int64]ast.CallExpr{}, logic: map[int64]bool{}}
 	a.result = a.shape(c.ast.Expr())
 	return a
@@ -243,7 +245,8 @@ func (c *Checked) Program(shapes map[string]*Shape) (*Program, *Error) {
 func (c *Checked) plan(a *analyzer, m *meter) (*Program, *Error) {
 	a.prepare()
 	b := c.scope.typed.base
-	prog, err := b.env.PlanProgram(c.ast, cel.CustomDecoratorV2(decorate(a, b, m)), cel.EvalOptions(cel.OptOptimize), cel.InterruptCheckFrequency(1))
+	prog, err := b.env.PlanProgram(c.ast, cel.CustomDecoratorV2(decorate(a, b, m)), cel.EvalOptions(cel.OptOptimize),
+		cel.InterruptCheckFrequency(1))
 	if err != nil {
 		if wrong := c.constantError(err); wrong != nil {
 			return nil, wrong
@@ -256,5 +259,6 @@ func (c *Checked) plan(a *analyzer, m *meter) (*Program, *Error) {
 	}
 	// The types and references of its nodes were for the plan.
 	untyped := ast.NewAST(c.ast.Expr(), c.ast.SourceInfo())
-	return &Program{src: c.src, ast: untyped, prog: prog, shape: a.result, reads: c.reads, uses: c.uses, inlined: c.inlined, loops: len(a.ranges) > 0, budget: c.scope.budget()}, nil
+	return &Program{src: c.src, ast: untyped, prog: prog, shape: a.result, reads: c.reads, uses: c.uses,
+		inlined: c.inlined, loops: len(a.ranges) > 0, budget: c.scope.budget()}, nil
 }

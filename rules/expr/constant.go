@@ -20,10 +20,12 @@ type nodeError struct {
 
 func (e *nodeError) Error() string { return e.err.Error() }
 
-// constantError returns the error of the constant that ends the plan, or nil if that constant may be meant to be skipped.
+// constantError returns the error of the constant that ends the plan, or nil if that constant may
+// be meant to be skipped.
 func (c *Checked) constantError(err error) *Error {
 	p := &Program{src: c.src, ast: c.ast, inlined: c.inlined}
-	if at, ok := errors.AsType[*nodeError](err); ok { // A pattern or a schedule that is written out is wrong wherever it is.
+	// A pattern or a schedule that is written out is wrong wherever it is.
+	if at, ok := errors.AsType[*nodeError](err); ok {
 		return &Error{Pos: p.position(at.id), Message: c.inlined.within(at.id) + at.Error()}
 	}
 	calls, _ := c.computed(c.ast.Expr())
@@ -36,9 +38,10 @@ func (c *Checked) constantError(err error) *Error {
 	return nil
 }
 
-// computed returns the calls of which an author has written that they are computed, each after those in its arguments. In
-// a function of define, these are only those that an evaluation reaches whatever the values are: its arguments may be meant
-// for one side of a condition. whole reports whether that holds for all of e.
+// computed returns the calls in an expression. A call comes after the calls in its arguments. Inside
+// a function of define, it returns only the calls that every evaluation reaches, because the
+// arguments may be meant for one side of a condition. whole reports whether every evaluation
+// reaches all of e.
 func (c *Checked) computed(e ast.Expr) (calls []ast.Expr, whole bool) {
 	reached := parts(e)
 	whole = true

@@ -93,7 +93,8 @@ func (d *Definitions) Add(def *Definition, src *source.Expr, data *source.Node, 
 	} else {
 		c.body.expr = c.node(data, where)
 	}
-	if c.issues == nil && (c.follows || slices.ContainsFunc(c.body.uses, func(used *Definition) bool { return used.lost })) {
+	if c.issues == nil && (c.follows || slices.ContainsFunc(c.body.uses,
+		func(used *Definition) bool { return used.lost })) {
 		d.Lose(def)
 		return nil
 	}
@@ -165,7 +166,8 @@ func (c *definer) expression(src *source.Expr, where string) ast.Expr {
 		return nil
 	}
 	for _, call := range checked.Calls() {
-		c.complain(call.Pos, where, "%s", call.Function.Takes()).Hint = "a definition reads no children: pass " + string(call.Function) + "(...) as an argument"
+		c.complain(call.Pos, where, "%s", call.Function.Takes()).Hint = "a definition reads no children: pass " +
+			string(call.Function) + "(...) as an argument"
 		return nil
 	}
 	c.result = coarse(checked.ast.GetType(checked.ast.Expr().ID()))
@@ -243,11 +245,13 @@ func (c *definer) id(at inlinedAt) int64 {
 func (c *definer) conclude(src *source.Expr, data *source.Node, where string) {
 	c.body.size = nodeCount(c.body.expr)
 	if c.body.size > maxInlined {
-		c.complain(c.def.Pos, where, "is too large: it stands for more than %d values and operations", maxInlined).Hint = "split it"
+		c.complain(c.def.Pos, where, "is too large: it stands for more than %d values and operations",
+			maxInlined).Hint = "split it"
 		return
 	}
 	if depthOf(c.body.expr) > maxInlinedDepth {
-		c.complain(c.def.Pos, where, "nests too deeply: more than %d operations within each other", maxInlinedDepth).Hint = "split it"
+		c.complain(c.def.Pos, where, "nests too deeply: more than %d operations within each other",
+			maxInlinedDepth).Hint = "split it"
 		return
 	}
 	c.def.body = c.body
@@ -271,13 +275,15 @@ func (c *definer) conclude(src *source.Expr, data *source.Node, where string) {
 func (c *definer) evaluate(src *source.Expr, where string) {
 	var timed *inlinedAt
 	ast.PostOrderVisit(c.body.expr, ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() == ast.CallKind && (e.AsCall().FunctionName() == elapsedFunction || e.AsCall().FunctionName() == cronFunction) {
+		if e.Kind() == ast.CallKind && (e.AsCall().FunctionName() == elapsedFunction ||
+			e.AsCall().FunctionName() == cronFunction) {
 			at := c.body.at[e.ID()]
 			timed = &at
 		}
 	}))
 	if timed != nil {
-		c.complain(timed.pos, where, "a value is computed when the rules load, and cannot read the clock").Hint = "write a function, or a let"
+		c.complain(timed.pos, where, "a value is computed when the rules load, and cannot read the clock").Hint = "write a " +
+			"function, or a let"
 		return
 	}
 	if !c.budget.grow(c.body.size + checkCost(c.inner, depthOf(c.body.expr))) {
@@ -312,11 +318,13 @@ func (c *definer) evaluate(src *source.Expr, where string) {
 		return
 	}
 	if !c.budget.Work(copiedEntry * size) {
-		c.complain(src.At(1, 0), where, "the values of define have too much to process, and are too large in all files together").Hint = "make them smaller"
+		c.complain(src.At(1, 0), where, "the values of define have too much to process, and are too large in all files "+
+			"together").Hint = "make them smaller"
 		return
 	}
 	var wrong string
 	if c.def.value, wrong = settled(v); wrong != "" {
-		c.complain(src.At(1, 0), where, "must be text, a number, true or false, null, a time, a duration, a list or a map, but is of type %s", wrong)
+		c.complain(src.At(1, 0), where, "must be text, a number, true or false, null, a time, a duration, a list or a map, "+
+			"but is of type %s", wrong)
 	}
 }

@@ -40,7 +40,8 @@ type Param struct {
 // paramTypes are the types of parameters by their names.
 var paramTypes = map[string]*types.Type{
 	"string": types.StringType, "int": types.IntType, "double": types.DoubleType, "bool": types.BoolType,
-	"list": types.NewListType(types.DynType), "map": types.NewMapType(types.StringType, types.DynType), "dyn": types.DynType,
+	"list": types.NewListType(types.DynType), "map": types.NewMapType(types.StringType, types.DynType),
+	"dyn": types.DynType,
 }
 
 // IsFunction reports whether the definition is a function.
@@ -62,7 +63,8 @@ func (d *Definition) Uses() []*Definition { return d.body.uses }
 
 // DigestsOf returns the digests of definitions in the order of their names.
 func DigestsOf(all []*Definition) (digests []source.Digest) {
-	for _, d := range slices.SortedFunc(slices.Values(all), func(a, b *Definition) int { return cmp.Compare(a.Name, b.Name) }) {
+	for _, d := range slices.SortedFunc(slices.Values(all),
+		func(a, b *Definition) int { return cmp.Compare(a.Name, b.Name) }) {
 		digests = append(digests, d.Digest)
 	}
 	return digests

@@ -57,7 +57,8 @@ func newEnvironment() (*environment, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &environment{env: env, declared: env.Functions(), overloads: map[string]*functions.Overload{}, namespaces: map[string]bool{}}
+	e := &environment{env: env, declared: env.Functions(), overloads: map[string]*functions.Overload{},
+		namespaces: map[string]bool{}}
 	for _, name := range slices.Sorted(maps.Keys(e.declared)) {
 		if strings.ContainsAny(name, "@_!-") {
 			continue

@@ -39,14 +39,18 @@ func (functionLibrary) CompileOptions() []cel.EnvOption {
 		hashFunction("hash.sha256", sha256.New),
 		hashFunction("hash.md5", md5.New),
 		hashFunction("hash.fnv64a", func() hash.Hash { return fnv.New64a() }),
-		binaryFunction("merge", []*cel.Type{anyMap, anyMap}, anyMap, func(a, b ref.Val) ref.Val { return mergeMaps(a, b, shallow) }),
-		binaryFunction("deepMerge", []*cel.Type{anyMap, anyMap}, anyMap, func(a, b ref.Val) ref.Val { return mergeMaps(a, b, deep) }),
+		binaryFunction("merge", []*cel.Type{anyMap, anyMap}, anyMap,
+			func(a, b ref.Val) ref.Val { return mergeMaps(a, b, shallow) }),
+		binaryFunction("deepMerge", []*cel.Type{anyMap, anyMap}, anyMap,
+			func(a, b ref.Val) ref.Val { return mergeMaps(a, b, deep) }),
 		binaryFunction("mergePodTemplate", []*cel.Type{anyMap, anyMap}, anyMap, mergePodTemplates),
-		cel.Function("mergeBy", cel.Overload("mergeBy_3", []*cel.Type{cel.ListType(dyn), cel.ListType(dyn), str}, cel.ListType(dyn), cel.FunctionBinding(mergeLists))),
+		cel.Function("mergeBy", cel.Overload("mergeBy_3", []*cel.Type{cel.ListType(dyn), cel.ListType(dyn), str},
+			cel.ListType(dyn), cel.FunctionBinding(mergeLists))),
 		binaryFunction("randomString", []*cel.Type{str, cel.IntType}, str, randomString),
 	}
 	opts = append(opts, shortNameFunction())
-	return slices.Concat(opts, quantityFunctions(), indexFunctions(), seededFunctions(), timeFunctions(), dataFunctions(), idFunctions())
+	return slices.Concat(opts, quantityFunctions(), indexFunctions(), seededFunctions(), timeFunctions(), dataFunctions(),
+		idFunctions())
 }
 
 func unaryFunction(name string, arg, result *cel.Type, f func(ref.Val) ref.Val) cel.EnvOption {

@@ -32,7 +32,8 @@ type guardedCall struct {
 
 // guard wraps a call in the limit of its function, if it has one, or if a meter has to know
 // its arguments. string() is wrapped for its form.
-func (e *environment) guard(call interpreter.InterpretableCall, scope *Scope, m *meter) (interpreter.InterpretableV2, error) {
+func (e *environment) guard(call interpreter.InterpretableCall, scope *Scope,
+	m *meter) (interpreter.InterpretableV2, error) {
 	l, ok := limits[call.Function()]
 	if !ok && m == nil && call.Function() != overloads.TypeConvertString {
 		return call, nil
@@ -40,7 +41,8 @@ func (e *environment) guard(call interpreter.InterpretableCall, scope *Scope, m 
 	if call.Function() == rangeFunction {
 		l.output = scope.rangeOutput
 	}
-	g := &guardedCall{InterpretableCall: call, args: call.Args(), limit: l, run: e.runner(call), timed: timed[call.Function()], meter: m, visitsElements: !ok && call.Function() != overloads.Size}
+	g := &guardedCall{InterpretableCall: call, args: call.Args(), limit: l, run: e.runner(call),
+		timed: timed[call.Function()], meter: m, visitsElements: !ok && call.Function() != overloads.Size}
 	if len(g.args) > len(operands{}) || g.run == nil && g.timed == nil {
 		return call, nil
 	}

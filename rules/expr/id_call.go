@@ -67,9 +67,10 @@ func idFunctions() []cel.EnvOption {
 		declare(Exists, value, cel.BoolType),
 		declare(Included, value, cel.BoolType),
 		// Otherwise the error of list.exists(x) is that x is not declared.
-		cel.Macros(cel.ReceiverMacro(string(Exists), 1, func(eh parser.ExprHelper, target ast.Expr, _ []ast.Expr) (ast.Expr, *common.Error) {
-			return nil, eh.NewError(target.ID(), otherArguments+string(Exists)+"'")
-		})),
+		cel.Macros(cel.ReceiverMacro(string(Exists), 1,
+			func(eh parser.ExprHelper, target ast.Expr, _ []ast.Expr) (ast.Expr, *common.Error) {
+				return nil, eh.NewError(target.ID(), otherArguments+string(Exists)+"'")
+			})),
 	}
 }
 

@@ -126,7 +126,8 @@ func coarse(t *types.Type) *types.Type {
 }
 
 func isDeep(t *types.Type, above int) bool {
-	return above > maxTypeDepth || slices.ContainsFunc(t.Parameters(), func(p *types.Type) bool { return isDeep(p, above+1) })
+	return above > maxTypeDepth || slices.ContainsFunc(t.Parameters(),
+		func(p *types.Type) bool { return isDeep(p, above+1) })
 }
 
 // callsIn returns the calls of functions in an expression, those in arguments first.
@@ -196,7 +197,8 @@ func (in *inliner) inline(call ast.Expr) {
 				sizeOfArg = nodeCount(arg)
 			}
 			in.put(place, value)
-			if p.Type == "dyn" && !isDyn(value) && !untyped[place.ID()] { // Otherwise the text of the function would be checked with the type of the argument.
+			// Otherwise the text of the function would be checked with the type of the argument.
+			if p.Type == "dyn" && !isDyn(value) && !untyped[place.ID()] {
 				in.next++
 				Wrap(in.ast, place, "dyn", in.next)
 				in.sameAs(place.ID(), in.next)
@@ -238,7 +240,8 @@ func (in *inliner) copy(e ast.Expr, note func(old, id int64)) ast.Expr {
 // grow adds nodes to the expression, and reports whether it may have so many.
 func (in *inliner) grow(def *Definition, nodes int) bool {
 	if in.size += nodes; in.size > maxInlined {
-		in.Issue = &Issue{Message: fmt.Sprintf("%s() makes the expression too large: it stands for more than %d values and operations", def.Name, maxInlined),
+		in.Issue = &Issue{Message: fmt.Sprintf(
+			"%s() makes the expression too large: it stands for more than %d values and operations", def.Name, maxInlined),
 			Hint: "name a part of it with let"}
 	}
 	return in.Issue == nil
@@ -248,7 +251,8 @@ func (in *inliner) grow(def *Definition, nodes int) bool {
 func (in *inliner) conclude() {
 	depth := depthOf(in.ast.Expr())
 	if in.Issue == nil && depth > maxInlinedDepth {
-		in.Issue = &Issue{Message: fmt.Sprintf("the functions of define nest too deeply here: more than %d operations within each other", maxInlinedDepth),
+		in.Issue = &Issue{Message: fmt.Sprintf(
+			"the functions of define nest too deeply here: more than %d operations within each other", maxInlinedDepth),
 			Hint: "name a part of it with let"}
 	}
 	if in.Issue != nil {
@@ -283,7 +287,8 @@ func depthOf(e ast.Expr) int {
 
 // isDyn reports whether a node is dyn(x).
 func isDyn(e ast.Expr) bool {
-	return e.Kind() == ast.CallKind && e.AsCall().FunctionName() == "dyn" && len(e.AsCall().Args()) == 1 && !e.AsCall().IsMemberFunction()
+	return e.Kind() == ast.CallKind && e.AsCall().FunctionName() == "dyn" && len(e.AsCall().Args()) == 1 &&
+		!e.AsCall().IsMemberFunction()
 }
 
 // isFree reports whether a node counts toward no limit: each argument of type dyn is in a dyn(), which costs nothing.

@@ -83,13 +83,18 @@ const briefName = 4
 // usages are the macros of CEL. A call with other arguments looks like an undeclared
 // function.
 var usages = map[string]string{
-	"has": "has(self.spec.image)", "all": "list.all(x, condition)", "exists": "list.exists(x, condition), or exists(id) for a lookup or child", "exists_one": "list.exists_one(x, condition)",
-	"existsOne": "list.existsOne(x, condition)", "map": "list.map(x, value)", "filter": "list.filter(x, condition)", "sortBy": "list.sortBy(x, key)",
-	"optMap": "optional.optMap(x, value)", "optFlatMap": "optional.optFlatMap(x, value)", "cel.bind": "cel.bind(name, value, expression)",
+	"has": "has(self.spec.image)", "all": "list.all(x, condition)",
+	"exists":     "list.exists(x, condition), or exists(id) for a lookup or child",
+	"exists_one": "list.exists_one(x, condition)",
+	"existsOne":  "list.existsOne(x, condition)", "map": "list.map(x, value)", "filter": "list.filter(x, condition)",
+	"sortBy": "list.sortBy(x, key)",
+	"optMap": "optional.optMap(x, value)", "optFlatMap": "optional.optFlatMap(x, value)",
+	"cel.bind":      "cel.bind(name, value, expression)",
 	"transformList": "map.transformList(key, value, result)", "transformMap": "map.transformMap(key, value, result)",
 	"transformMapEntry": "map.transformMapEntry(key, value, {newKey: result})",
 	"when":              "when(condition, value)",
-	"isTrue":            `isTrue(x, "Ready")`, "condition": `condition(x, "Ready")`, "label": `label(x, "key")`, "annotation": `annotation(x, "key")`,
+	"isTrue":            `isTrue(x, "Ready")`, "condition": `condition(x, "Ready")`, "label": `label(x, "key")`,
+	"annotation":     `annotation(x, "key")`,
 	string(Previous): "previous(id) for a child",
 }
 
@@ -164,9 +169,11 @@ func explainIssue(i *Issue, text string) {
 
 // statements say how CEL expresses the statements of other languages.
 var statements = map[string]string{
-	"if": "write condition ? a : b", "else": "write condition ? a : b", "for": "write list.map(x, ...) or list.filter(x, ...)",
+	"if": "write condition ? a : b", "else": "write condition ? a : b",
+	"for":   "write list.map(x, ...) or list.filter(x, ...)",
 	"while": "write list.map(x, ...) or list.filter(x, ...)", "loop": "write list.map(x, ...) or list.filter(x, ...)",
-	"var": "write self.spec for a field of the resource, and name other values with let", "let": "name a value with let", "const": "name a value with let", "function": "name a value with let",
+	"var": "write self.spec for a field of the resource, and name other values with let", "let": "name a value with let",
+	"const": "name a value with let", "function": "name a value with let",
 	"return": "write the value alone",
 }
 
@@ -231,7 +238,8 @@ func explainCall(i *Issue, name string, s signature) {
 
 // ofQuantities are what to write instead of operators on quantities.
 var ofQuantities = map[string]string{
-	operators.Add: "write a.add(b)", operators.Subtract: "write a.sub(b)", operators.Less: "write a.isLessThan(b)", operators.Greater: "write a.isGreaterThan(b)",
+	operators.Add: "write a.add(b)", operators.Subtract: "write a.sub(b)", operators.Less: "write a.isLessThan(b)",
+	operators.Greater:    "write a.isGreaterThan(b)",
 	operators.LessEquals: "write !a.isGreaterThan(b)", operators.GreaterEquals: "write !a.isLessThan(b)",
 }
 
@@ -239,11 +247,13 @@ var ofQuantities = map[string]string{
 func hintCall(name string, s signature) string {
 	isOptional := func(t string) bool { return strings.HasPrefix(t, "optional ") }
 	switch {
-	case isOptional(s.target) && name != "orValue" && name != "or", s.target == "" && slices.ContainsFunc(s.args, isOptional):
+	case isOptional(s.target) && name != "orValue" && name != "or", s.target == "" &&
+		slices.ContainsFunc(s.args, isOptional):
 		return "give it a default with orValue() first"
 	case ofQuantities[name] != "" && slices.Equal(s.args, []string{"quantity", "quantity"}):
 		return ofQuantities[name]
-	case name == "string" && len(s.args) == 1 && (strings.HasPrefix(s.args[0], "list") || strings.HasPrefix(s.args[0], "map")):
+	case name == "string" && len(s.args) == 1 && (strings.HasPrefix(s.args[0], "list") ||
+		strings.HasPrefix(s.args[0], "map")):
 		return "write json.marshal(...), or join(\",\") for a list of texts"
 	case name == "quantity" && slices.Equal(s.args, []string{"integer"}):
 		return "write quantity(string(...))"

@@ -66,7 +66,8 @@ func mergeLists(args ...ref.Val) ref.Val {
 				return err
 			}
 			if own[key] {
-				return failf("mergeBy(): two elements of the %s list have the same %s", [...]string{"first", "second"}[i], field.Value())
+				return failf("mergeBy(): two elements of the %s list have the same %s", [...]string{"first", "second"}[i],
+					field.Value())
 			}
 			own[key] = true
 			place, known := places[key]

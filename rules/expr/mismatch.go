@@ -112,7 +112,8 @@ func isErrorOf(v ref.Val, node int64) bool {
 }
 
 // argumentsOf evaluates the arguments of a call again. failed is the error of one of them, which is the reason.
-func argumentsOf(frame *interpreter.ExecutionFrame, of ast.CallExpr, args []interpreter.InterpretableV2) (values []ref.Val, failed ref.Val) {
+func argumentsOf(frame *interpreter.ExecutionFrame, of ast.CallExpr,
+	args []interpreter.InterpretableV2) (values []ref.Val, failed ref.Val) {
 	for _, arg := range args {
 		value := arg.Exec(frame)
 		if !types.IsError(value) {
@@ -181,7 +182,8 @@ func elementTypes(l traits.Lister) string {
 }
 
 // mismatch wraps a node of a plan that may get types that it does not take. planned are the nodes below logic.
-func (a *analyzer) mismatch(env *environment, node interpreter.InterpretableV2, planned map[int64]interpreter.InterpretableV2) interpreter.InterpretableV2 {
+func (a *analyzer) mismatch(env *environment, node interpreter.InterpretableV2,
+	planned map[int64]interpreter.InterpretableV2) interpreter.InterpretableV2 {
 	of := a.calls[node.ID()]
 	if of == nil {
 		return node

@@ -72,7 +72,8 @@ func (o *opener) opens(checked *ast.AST, e ast.Expr) string {
 	c := e.AsCall()
 	ref := checked.ReferenceMap()[e.ID()]
 	f := o.scope.base.declared[c.FunctionName()]
-	if ref == nil || len(ref.OverloadIDs) != 1 || f == nil || c.FunctionName() == operators.OptSelect || strings.HasPrefix(c.FunctionName(), "cel.@") {
+	if ref == nil || len(ref.OverloadIDs) != 1 || f == nil || c.FunctionName() == operators.OptSelect ||
+		strings.HasPrefix(c.FunctionName(), "cel.@") {
 		return "" // The checker itself knows the type of x.?field.
 	}
 	i := slices.IndexFunc(f.OverloadDecls(), func(d *decls.OverloadDecl) bool { return d.ID() == ref.OverloadIDs[0] })

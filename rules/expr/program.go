@@ -88,7 +88,8 @@ func (p *Program) failed(err error) *Error {
 	var celErr *types.Err
 	switch {
 	case errors.As(err, &cancelled):
-		out.Message = fmt.Sprintf("the loops of the rule cost more than their budget of %d units: loop over less, or compute what repeats once, in let", p.budget)
+		out.Message = fmt.Sprintf("the loops of the rule cost more than their budget of %d units: loop over less, or "+
+			"compute what repeats once, in let", p.budget)
 	case errors.Is(err, interpreter.InterruptError{}):
 		out.Message = "the loops of the rule ran out of time: loop over less, or compute what repeats once, in let"
 	case errors.As(err, &celErr):

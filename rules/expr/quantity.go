@@ -21,8 +21,10 @@ const maxDigits = 100
 func quantityFunctions() []cel.EnvOption {
 	q := apiservercel.QuantityType
 	return []cel.EnvOption{
-		cel.Function("string", cel.Overload("quantity_to_string", []*cel.Type{q}, cel.StringType, cel.UnaryBinding(quantityText))),
-		cel.Function("sum", cel.MemberOverload("list_quantity_sum_quantity", []*cel.Type{cel.ListType(q)}, q, cel.UnaryBinding(sumQuantities))),
+		cel.Function("string", cel.Overload("quantity_to_string", []*cel.Type{q}, cel.StringType,
+			cel.UnaryBinding(quantityText))),
+		cel.Function("sum", cel.MemberOverload("list_quantity_sum_quantity", []*cel.Type{cel.ListType(q)}, q,
+			cel.UnaryBinding(sumQuantities))),
 	}
 }
 

@@ -26,7 +26,8 @@ type renamer struct {
 }
 
 func newRenamer(a *ast.AST) *renamer {
-	return &renamer{ast: a, make: ast.NewExprFactory(), loop: func(name string) string { return name }, free: func(string) {}}
+	return &renamer{ast: a, make: ast.NewExprFactory(), loop: func(name string) string { return name },
+		free: func(string) {}}
 }
 
 func (r *renamer) visit(e ast.Expr) {
@@ -92,6 +93,7 @@ func (r *renamer) comprehension(e ast.Expr) {
 		iter2 = r.loop(iter2)
 	}
 	if iter != c.IterVar() || iter2 != c.IterVar2() || accu != c.AccuVar() {
-		e.SetKindCase(r.make.NewComprehensionTwoVar(e.ID(), c.IterRange(), iter, iter2, accu, c.AccuInit(), c.LoopCondition(), c.LoopStep(), c.Result()))
+		e.SetKindCase(r.make.NewComprehensionTwoVar(e.ID(), c.IterRange(), iter, iter2, accu, c.AccuInit(), c.LoopCondition(),
+			c.LoopStep(), c.Result()))
 	}
 }

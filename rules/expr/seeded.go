@@ -17,8 +17,10 @@ const seededAlphabet = "0123456789abcdefghijklmnopqrstuvwxyz"
 func seededFunctions() []cel.EnvOption {
 	str, integer := cel.StringType, cel.IntType
 	return []cel.EnvOption{
-		cel.Function("random.seededString", cel.Overload("random_seededString", []*cel.Type{integer, str}, str, cel.BinaryBinding(seededString))),
-		cel.Function("random.seededInt", cel.Overload("random_seededInt", []*cel.Type{integer, integer, str}, integer, cel.FunctionBinding(seededInt))),
+		cel.Function("random.seededString", cel.Overload("random_seededString", []*cel.Type{integer, str}, str,
+			cel.BinaryBinding(seededString))),
+		cel.Function("random.seededInt", cel.Overload("random_seededInt", []*cel.Type{integer, integer, str}, integer,
+			cel.FunctionBinding(seededInt))),
 	}
 }
 

@@ -73,7 +73,8 @@ func (t *tracer) variable(name string) *Origin {
 // handsOn lists the functions whose result is one of their arguments, or a list of parts
 // of them, whatever the value of the arguments is.
 var handsOn = map[string]bool{
-	"orValue": true, "or": true, "value": true, "optional.of": true, "optional.unwrap": true, "unwrapOpt": true, "dyn": true,
+	"orValue": true, "or": true, "value": true, "optional.of": true, "optional.unwrap": true, "unwrapOpt": true,
+	"dyn":         true,
 	operators.Add: true, Present: true, string(Existing): true, string(ByKey): true,
 }
 

@@ -67,7 +67,8 @@ func NewTypedScope(provider func(cel types.Provider) types.Provider) (*TypedScop
 // Nested returns a scope in which the variables of s are visible, also those that are
 // declared later.
 func (s *TypedScope) Nested() *TypedScope {
-	env, err := checker.NewEnv(s.base.env.Container, s.provider, checker.ValidatedDeclarations(s.check), checker.CrossTypeNumericComparisons(true))
+	env, err := checker.NewEnv(s.base.env.Container, s.provider, checker.ValidatedDeclarations(s.check),
+		checker.CrossTypeNumericComparisons(true))
 	if err != nil {
 		panic(err) // No option of these fails.
 	}

@@ -226,7 +226,8 @@ func (s *step) has(q interpreter.Qualifier, vars interpreter.Activation, obj any
 }
 
 // ifPresent evaluates `.?field`. As for has(), null is no value.
-func (s *step) ifPresent(q interpreter.Qualifier, vars interpreter.Activation, obj any, presenceOnly bool) (any, bool, error) {
+func (s *step) ifPresent(q interpreter.Qualifier, vars interpreter.Activation, obj any,
+	presenceOnly bool) (any, bool, error) {
 	if u, gone := obj.(*types.Unknown); gone && s.rooted && !isIncomplete(u) {
 		return nil, false, nil
 	}

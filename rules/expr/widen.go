@@ -9,9 +9,10 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// JSON has one type of numbers, and the API server stores 3.0 as 3. Where a schema says that a field holds decimal numbers,
-// it holds doubles. Elsewhere a decimal number arrives as an integer when it happens to be whole. So a whole number counts as
-// a decimal one where only a decimal one is taken, and the other way round.
+// JSON has one type of numbers, and the API server stores 3.0 as 3. Where a schema says that a
+// field holds decimal numbers, it holds doubles. Elsewhere a decimal number arrives as an integer
+// when it happens to be whole. So a whole number counts as a decimal one where only a decimal one
+// is taken, and the other way round.
 
 // mostExact is the largest whole number up to which a double has every one.
 const mostExact = 1 << 53
@@ -28,13 +29,13 @@ func Whole(v ref.Val) (n types.Int, ok bool) {
 	return 0, false
 }
 
-// takesOneType are the functions that fail, without saying that they do not take the types, for numbers of another type,
-// or of several.
+// takesOneType are the functions that fail, without saying that they do not take the types, for
+// numbers of another type, or of several.
 var takesOneType = map[string]bool{"sort": true, sortBy: true, "format": true}
 
 // withWholes returns the arguments of a failed call with integers in place of whole doubles. In a list with other
-// numbers, all are doubles instead, but for format(), which takes each element for itself. It returns nil if no argument
-// has changed.
+// numbers, all are doubles instead, but for format(), which takes each element for itself. It
+// returns nil if no argument has changed.
 func withWholes(function string, args []ref.Val) []ref.Val {
 	out, changed := slices.Clone(args), false
 	for i, arg := range args {
@@ -55,8 +56,8 @@ func withWholes(function string, args []ref.Val) []ref.Val {
 	return out
 }
 
-// ofOneType returns a list in which all numbers have one type, or each whole one is an integer. It returns nil if the list
-// is like that.
+// ofOneType returns a list in which all numbers have one type, or each whole one is an integer. It
+// returns nil if the list is like that.
 func ofOneType(list traits.Lister, each bool) ref.Val {
 	var all []ref.Val
 	wholes, doubles, integers := 0, 0, 0

@@ -28,7 +28,8 @@ const (
 const perValue = 32
 
 func tooMuchWork(name string) ref.Val {
-	return failf("%s has too much to process: the expressions of a rule may process %d values, reduce its input", name, MaxWork)
+	return failf("%s has too much to process: the expressions of a rule may process %d values, reduce its input", name,
+		MaxWork)
 }
 
 // cronWork is the work of searching a schedule that has no times.

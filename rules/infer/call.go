@@ -52,21 +52,21 @@ func (r *reader) call(e ast.Expr, c ast.CallExpr, sc *scope) value {
 		r.compared(args[1], args[0], e)
 	case name == operators.In:
 		r.chosen(args[0], args[1], e)
-		r.within(slots[0], slots[1])
+		r.questions.within(slots[0], slots[1])
 		if key, known := args[0].literal.(string); known {
-			r.mayHave(slots[1], key, r.pos(e))
+			r.questions.mayHave(slots[1], key, r.pos(e))
 		}
 		return value{slot: &slot{is: boolean}}
 	case slices.Contains(merging, name):
 		for _, s := range slots[1:] {
-			r.unify(slots[0], s)
+			r.slots.unify(slots[0], s)
 		}
 		slots[0].find().merged = true
 		return value{slot: slots[0]}
 	case name == operators.Negate && args[0].literal != nil:
 		return negated(args[0])
 	}
-	return value{slot: r.inference.call(name, member, slots), optional: name == "optional.of" || name == "optional.none"}
+	return value{slot: r.overloads.call(name, member, slots), optional: name == "optional.of" || name == "optional.none"}
 }
 
 func negated(v value) value {
@@ -117,13 +117,13 @@ func (r *reader) step(e ast.Expr, of, key value, optional bool) value {
 		}
 	}
 	out := &slot{}
-	r.index(of.slot, key.slot, out)
+	r.questions.index(of.slot, key.slot, out)
 	return value{slot: out, optional: optional || of.optional}
 }
 
 // orValue infers x.orValue(y).
 func (r *reader) orValue(of, other value) value {
-	r.unify(of.slot, other.slot)
+	r.slots.unify(of.slot, other.slot)
 	if of.optional && of.at != nil && other.literal != nil {
 		f := of.at.find()
 		f.defaulted++

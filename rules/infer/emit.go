@@ -13,8 +13,8 @@ import (
 	"reconcel/rules/source"
 )
 
-// describe returns the description of a field of a schema.
-func (in *inference) describe(of *slot, name string, p *spec.Schema) string {
+// fieldDescription returns the description of a field of a schema.
+func fieldDescription(of *slot, name string, p *spec.Schema) string {
 	if p.Description != "" || of.definition == "" {
 		return p.Description
 	}
@@ -35,7 +35,7 @@ func firstSentence(text string) string {
 
 // An emitter writes the schemas of one kind.
 type emitter struct {
-	*inference
+	slots    *slots
 	comments map[string]string
 	optional []string // paths of fields that the schema of a rule makes optional
 	depth    int
@@ -43,7 +43,7 @@ type emitter struct {
 
 // definition returns what a kind is like.
 func (in *inference) definition(p *primary) *crd.Definition {
-	e := &emitter{inference: in, comments: map[string]string{}}
+	e := &emitter{slots: &in.slots, comments: map[string]string{}}
 	d := &crd.Definition{GVK: p.gvk, Cluster: p.cluster && !p.beside, Comments: e.comments}
 	fields := maps.Clone(p.slot.find().fields)
 	if f := fields["spec"]; f != nil {
@@ -131,7 +131,8 @@ func fitsType(v any, s *spec.Schema) bool {
 }
 
 // names are the types of scalars.
-var names = map[kind]string{boolean: "boolean", integer: "integer", number: "number", text: "string", quantity: "string", moment: "string"}
+var names = map[kind]string{boolean: "boolean", integer: "integer", number: "number", text: "string",
+	quantity: "string", moment: "string"}
 
 func (e *emitter) ofSlot(path string, s *slot, at source.Pos) *spec.Schema {
 	e.depth++
@@ -187,14 +188,15 @@ func (e *emitter) object(path string, s *slot) *spec.Schema {
 	}
 	if len(s.fields) == 0 || s.merged {
 		e.comment(path, "It is merged with others or not read, and every field is kept: write out those that it may have.")
-		return e.keepsAll()
+		return keepsAll()
 	}
 	return e.fields(path, s.fields)
 }
 
 // fields returns the schema of an object with these fields.
 func (e *emitter) fields(path string, fields map[string]*field) *spec.Schema {
-	out := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}, Properties: map[string]spec.Schema{}}}
+	out := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"},
+		Properties: map[string]spec.Schema{}}}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		f := fields[name].find()
 		p := e.schema(below(path, name), f)
@@ -216,12 +218,13 @@ func (e *emitter) known(path string, s *slot) *spec.Schema {
 		return out
 	}
 	short := s.definition[strings.LastIndex(s.definition, ".")+1:]
-	e.comment(path, "It is passed on as a %s, and every field is kept: write out the fields that it may have.", either(short, "part of an object"))
-	return e.keepsAll()
+	e.comment(path, "It is passed on as a %s, and every field is kept: write out the fields that it may have.",
+		either(short, "part of an object"))
+	return keepsAll()
 }
 
 // keepsAll returns the schema of an object with any fields.
-func (e *emitter) keepsAll() *spec.Schema {
+func keepsAll() *spec.Schema {
 	out := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}}}
 	out.AddExtension(preserveUnknown, true)
 	return out
@@ -232,7 +235,7 @@ func (e *emitter) copied(s *spec.Schema, definition string, left *int, depth int
 	if s == nil || depth > maxDepth {
 		return nil
 	}
-	kept := e.slotOf(s)
+	kept := e.slots.slotOf(s)
 	if name := schema.Reference(s); name != "" {
 		definition = name
 	}
@@ -242,7 +245,7 @@ func (e *emitter) copied(s *spec.Schema, definition string, left *int, depth int
 	if kept.is != object && kept.is != list && kept.is != mapping {
 		return e.ofSlot("", kept, source.Pos{})
 	}
-	s = e.set.Resolve(s)
+	s = e.slots.set.Resolve(s)
 	out := &spec.Schema{SchemaProps: spec.SchemaProps{Type: s.Type, Required: s.Required}}
 	if kept.is == list {
 		items := e.copied(s.Items.Schema, "", left, depth+1)

@@ -19,33 +19,44 @@ type value struct {
 	null     bool       // it is the literal null
 }
 
-// A reader reads one expression.
+// Reading is what the readers of all expressions share.
+type reading struct {
+	slots     *slots
+	questions *questions
+	overloads *overloads
+	parsed    map[*source.Expr]*ast.AST
+	functions map[string]*definition // of the rule
+	objects   map[string]*slot       // of the children of the rule, by id
+	depth     int                    // of calls of functions
+}
+
+// A reader reads one expression, or data with expressions.
 type reader struct {
-	*inference
+	*reading
 	src *source.Expr
 	ast *ast.AST
 }
 
 // expression infers an expression.
-func (in *inference) expression(src *source.Expr, sc *scope) value {
+func (r *reader) expression(src *source.Expr, sc *scope) value {
 	if src == nil {
 		return value{slot: &slot{}}
 	}
-	parsed, known := in.parsed[src]
+	parsed, known := r.parsed[src]
 	if !known {
 		parsed = expr.Parse(src)
-		in.parsed[src] = parsed
+		r.parsed[src] = parsed
 	}
 	if parsed == nil {
 		return value{slot: &slot{}}
 	}
-	return (&reader{in, src, parsed}).eval(parsed.Expr(), sc)
+	return (&reader{r.reading, src, parsed}).eval(parsed.Expr(), sc)
 }
 
 // want infers an expression of one kind.
-func (in *inference) want(src *source.Expr, sc *scope, is kind) {
+func (r *reader) want(src *source.Expr, sc *scope, is kind) {
 	if src != nil {
-		in.unify(in.expression(src, sc).slot, &slot{is: is})
+		r.slots.unify(r.expression(src, sc).slot, &slot{is: is})
 	}
 }
 
@@ -97,7 +108,7 @@ func (r *reader) ident(name string, sc *scope) value {
 
 // field infers the selection of a field, or with tested the question whether it is there.
 func (r *reader) field(e ast.Expr, of value, name string, tested bool) value {
-	f := r.fieldOf(of.slot, name)
+	f := r.slots.fieldOf(of.slot, name)
 	switch {
 	case tested || of.optional:
 		f.ask(r.pos(e))
@@ -121,7 +132,7 @@ func (r *reader) list(l ast.ListExpr, sc *scope) value {
 	plain := make([]any, 0, l.Size())
 	for _, item := range l.Elements() {
 		v := r.eval(item, sc)
-		r.unify(out.slot.inner, v.slot)
+		r.slots.unify(out.slot.inner, v.slot)
 		if v.literal != nil {
 			plain = append(plain, v.literal)
 		}
@@ -140,10 +151,10 @@ func (r *reader) mapLiteral(m ast.MapExpr, sc *scope) value {
 		key, v := r.eval(entry.Key(), sc), r.eval(entry.Value(), sc)
 		name, known := key.literal.(string)
 		if !known {
-			r.unify(out.slot, &slot{is: mapping, inner: v.slot})
+			r.slots.unify(out.slot, &slot{is: mapping, inner: v.slot})
 			continue
 		}
-		r.unify(r.fieldOf(out.slot, name).slot, v.slot)
+		r.slots.unify(r.slots.fieldOf(out.slot, name).slot, v.slot)
 		if v.literal != nil {
 			plain[name] = v.literal
 		}
@@ -165,14 +176,14 @@ func (r *reader) comprehension(c ast.ComprehensionExpr, sc *scope) value {
 			second = &slot{}
 			inner.names[c.IterVar2()] = func() value { return value{slot: second} }
 		}
-		r.each(over.slot, first, second)
+		r.questions.each(over.slot, first, second)
 	}
 	accu := r.eval(c.AccuInit(), sc)
 	accu.optional, accu.literal = false, nil
 	inner.names[c.AccuVar()] = func() value { return accu }
 	if !expr.IsBind(c) {
 		r.eval(c.LoopCondition(), inner)
-		r.unify(accu.slot, r.eval(c.LoopStep(), inner).slot)
+		r.slots.unify(accu.slot, r.eval(c.LoopStep(), inner).slot)
 	}
 	return r.eval(c.Result(), inner)
 }

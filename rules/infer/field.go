@@ -35,11 +35,11 @@ func (f *field) find() *field {
 }
 
 // fieldOf returns a field of a value.
-func (in *inference) fieldOf(s *slot, name string) *field {
+func (all *slots) fieldOf(s *slot, name string) *field {
 	s = s.find()
 	if s.is == unknown {
 		s.is = object
-		in.changed = true
+		all.changed = true
 	}
 	switch s.is {
 	case mapping:
@@ -57,8 +57,8 @@ func (in *inference) fieldOf(s *slot, name string) *field {
 	if s.schema != nil {
 		f.slot = &slot{is: anything}
 		if p, known := s.schema.Properties[name]; known {
-			f.slot = in.slotOf(&p)
-			f.description = in.describe(s, name, &p)
+			f.slot = all.slotOf(&p)
+			f.description = fieldDescription(s, name, &p)
 		}
 	}
 	if s.fields == nil {
@@ -69,7 +69,7 @@ func (in *inference) fieldOf(s *slot, name string) *field {
 }
 
 // unifyFields makes one field of two.
-func (in *inference) unifyFields(a, b *field) {
+func (all *slots) unifyFields(a, b *field) {
 	if a, b = a.find(), b.find(); a == b {
 		return
 	}
@@ -85,7 +85,7 @@ func (in *inference) unifyFields(a, b *field) {
 	a.defaults = append(a.defaults, b.defaults...)
 	a.choices = append(a.choices, b.choices...)
 	a.description = either(a.description, b.description)
-	in.unify(a.slot, b.slot)
+	all.unify(a.slot, b.slot)
 }
 
 // read notes a read of a field.

@@ -19,18 +19,20 @@ import (
 // The set has the kinds of other objects. The mistakes are those that the checker finds in
 // rules with these kinds, for example because the schema of a rule does not fit its use.
 func Kinds(file *syntax.File, set *schema.Set) (kinds []*crd.Definition, mistakes []*source.Error, err error) {
-	in := &inference{set: set, parsed: map[*source.Expr]*ast.AST{}, kinds: map[runtimeschema.GroupVersionKind]*primary{}}
+	in := newInference(set)
 	for _, r := range file.Rules {
-		if gvk := gvkOf(r.For.APIVersion, r.For.Kind); !r.For.Cluster && schema.Builtin().Kind(gvk) == nil && in.kinds[gvk] == nil {
+		if gvk := gvkOf(r.For.APIVersion, r.For.Kind); !r.For.Cluster && schema.Builtin().Kind(gvk) == nil &&
+			in.kinds[gvk] == nil {
 			in.kinds[gvk] = &primary{gvk: gvk, slot: in.whole()}
 		}
 	}
 	for _, r := range file.Rules {
 		in.rule(r)
 	}
-	in.settle()
+	in.questions.settle()
 	primaries := slices.SortedFunc(maps.Values(in.kinds), func(a, b *primary) int {
-		return cmp.Or(cmp.Compare(a.gvk.Group, b.gvk.Group), cmp.Compare(a.gvk.Kind, b.gvk.Kind), cmp.Compare(a.gvk.Version, b.gvk.Version))
+		return cmp.Or(cmp.Compare(a.gvk.Group, b.gvk.Group), cmp.Compare(a.gvk.Kind, b.gvk.Kind),
+			cmp.Compare(a.gvk.Version, b.gvk.Version))
 	})
 	return in.definitions(file, primaries)
 }
@@ -44,16 +46,27 @@ type primary struct {
 	rules           []*syntax.Rule
 }
 
-// An inference is the state of inferring kinds.
+// An inference infers kinds from rules. Each of its parts uses only those above it.
 type inference struct {
 	set       *schema.Set
-	parsed    map[*source.Expr]*ast.AST
 	kinds     map[runtimeschema.GroupVersionKind]*primary
-	open      []question
-	changed   bool
-	functions map[string]*definition // of the rule
-	objects   map[string]*slot       // of the children of the rule, by id
-	depth     int                    // of calls of functions
+	slots     slots
+	questions questions
+	overloads overloads
+	reading   reading
+	reader    reader // of data, outside of expressions
+}
+
+func newInference(set *schema.Set) *inference {
+	in := &inference{set: set, kinds: map[runtimeschema.GroupVersionKind]*primary{}, slots: slots{set: set}}
+	in.questions = questions{slots: &in.slots}
+	in.overloads = overloads{&in.slots, &in.questions}
+	in.reading = reading{
+		slots: &in.slots, questions: &in.questions, overloads: &in.overloads,
+		parsed: map[*source.Expr]*ast.AST{},
+	}
+	in.reader = reader{reading: &in.reading}
+	return in
 }
 
 // objectMeta is the definition of metadata.
@@ -64,7 +77,7 @@ func (in *inference) whole() *slot {
 	return &slot{is: object, fields: map[string]*field{
 		"apiVersion": {slot: &slot{is: text}},
 		"kind":       {slot: &slot{is: text}},
-		"metadata":   {slot: in.slotOf(spec.RefSchema(schema.RefPrefix + objectMeta))},
+		"metadata":   {slot: in.slots.slotOf(spec.RefSchema(schema.RefPrefix + objectMeta))},
 	}}
 }
 
@@ -74,7 +87,7 @@ func (in *inference) kindSlot(gvk runtimeschema.GroupVersionKind) *slot {
 		return p.slot
 	}
 	if s := in.set.Schema(gvk); s != nil {
-		return in.slotOf(s)
+		return in.slots.slotOf(s)
 	}
 	out := in.whole()
 	out.fields["spec"], out.fields["status"] = &field{slot: &slot{}}, &field{slot: &slot{}}
@@ -88,7 +101,7 @@ func gvkOf(apiVersion, kind source.String) runtimeschema.GroupVersionKind {
 // rule infers a rule.
 func (in *inference) rule(src *syntax.Rule) {
 	sc := in.define(src.Definitions).nested()
-	in.objects = map[string]*slot{}
+	in.reading.objects = map[string]*slot{}
 	if !src.For.Cluster {
 		gvk := gvkOf(src.For.APIVersion, src.For.Kind)
 		self := in.kindSlot(gvk)
@@ -109,7 +122,7 @@ func (in *inference) rule(src *syntax.Rule) {
 	children := slices.Concat(src.Children, src.Finalize)
 	for _, ch := range children {
 		s := in.kindSlot(gvkOf(ch.Template.At("apiVersion").Literal(), ch.Template.At("kind").Literal()))
-		in.objects[ch.ID.Value] = s
+		in.reading.objects[ch.ID.Value] = s
 		if ch.Replicas != nil || len(ch.ForEach) > 0 {
 			s = newList(s)
 		}
@@ -118,9 +131,9 @@ func (in *inference) rule(src *syntax.Rule) {
 	for _, l := range src.Let {
 		sc.declareLazily(l.Name.Value, func() value {
 			if l.Expr != nil {
-				return in.expression(l.Expr, sc)
+				return in.reader.expression(l.Expr, sc)
 			}
-			return in.named(l.Data, sc)
+			return in.reader.named(l.Data, sc)
 		})
 	}
 	for _, l := range src.Let {
@@ -133,30 +146,30 @@ func (in *inference) rule(src *syntax.Rule) {
 
 // own infers what a rule says about its primary.
 func (in *inference) own(src *syntax.Rule, self *slot, sc *scope) {
-	in.want(src.For.When, sc, boolean)
+	in.reader.want(src.For.When, sc, boolean)
 	for _, c := range src.Validate {
-		in.want(c.Expression, sc, boolean)
+		in.reader.want(c.Expression, sc, boolean)
 		in.texts(sc, c.Message)
 	}
 	for _, l := range src.Lookups {
 		in.texts(sc, l.Namespace, l.Name)
 		if l.Names != nil {
-			in.place(l.Names, newList(&slot{is: text}), sc)
+			in.reader.place(l.Names, newList(&slot{is: text}), sc)
 		}
 		if l.Selector != nil {
-			in.place(l.Selector, in.slotOf(spec.RefSchema(schema.RefPrefix+labelSelector)), sc)
+			in.reader.place(l.Selector, in.slots.slotOf(spec.RefSchema(schema.RefPrefix+labelSelector)), sc)
 		}
 	}
 	for _, c := range src.Conditions {
 		inner := in.loops(c.ForEach, sc)
-		in.want(c.When, inner, boolean)
+		in.reader.want(c.When, inner, boolean)
 		in.texts(inner, c.Type, c.Reason, c.Message)
 	}
 	if src.Patch != nil {
-		in.place(src.Patch, self, sc)
+		in.reader.place(src.Patch, self, sc)
 	}
 	if src.Status != nil {
-		in.place(src.Status, in.fieldOf(self, "status").slot, sc)
+		in.reader.place(src.Status, in.slots.fieldOf(self, "status").slot, sc)
 	}
 }
 
@@ -167,7 +180,7 @@ const labelSelector = "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"
 func (in *inference) texts(sc *scope, all ...*source.Node) {
 	for _, n := range all {
 		if n != nil {
-			in.place(n, &slot{is: text}, sc)
+			in.reader.place(n, &slot{is: text}, sc)
 		}
 	}
 }
@@ -176,9 +189,9 @@ func (in *inference) texts(sc *scope, all ...*source.Node) {
 func (in *inference) loops(iterators []*syntax.Iterator, sc *scope) *scope {
 	for _, it := range iterators {
 		element := &slot{}
-		over := in.expression(it.In, sc).slot
-		in.unify(over, newList(&slot{}))
-		in.each(over, element, nil)
+		over := in.reader.expression(it.In, sc).slot
+		in.slots.unify(over, newList(&slot{}))
+		in.questions.each(over, element, nil)
 		sc = sc.nested()
 		sc.declare(it.Name.Value, element)
 		sc.declare(it.Index.Value, &slot{is: integer})
@@ -188,27 +201,27 @@ func (in *inference) loops(iterators []*syntax.Iterator, sc *scope) *scope {
 
 // child infers a child.
 func (in *inference) child(ch *syntax.Child, sc *scope) {
-	in.want(ch.When, sc, boolean)
-	in.want(ch.Replicas, sc, integer)
-	in.want(ch.MaxUnavailable, sc, integer)
+	in.reader.want(ch.When, sc, boolean)
+	in.reader.want(ch.Replicas, sc, integer)
+	in.reader.want(ch.MaxUnavailable, sc, integer)
 	sc = in.loops(ch.ForEach, sc)
 	for _, p := range ch.IgnoreFields {
-		in.want(p.When, sc, boolean)
+		in.reader.want(p.When, sc, boolean)
 	}
 	for _, made := range ch.Generate {
 		for _, f := range made.Node.Fields {
 			if f.Value.Kind == source.Interp {
 				in.texts(sc, f.Value)
 			} else {
-				in.data(f.Value, sc)
+				in.reader.data(f.Value, sc)
 			}
 		}
 	}
 	if ch.Template != nil {
-		in.place(ch.Template, in.objects[ch.ID.Value], sc)
+		in.reader.place(ch.Template, in.reading.objects[ch.ID.Value], sc)
 	}
 	sc = sc.nested()
-	sc.declare("child", in.objects[ch.ID.Value])
-	in.want(ch.ReadyWhen, sc, boolean)
-	in.want(ch.FailWhen, sc, boolean)
+	sc.declare("child", in.reading.objects[ch.ID.Value])
+	in.reader.want(ch.ReadyWhen, sc, boolean)
+	in.reader.want(ch.FailWhen, sc, boolean)
 }

@@ -9,15 +9,21 @@ import (
 	"reconcel/rules/expr"
 )
 
+// Overloads infers calls of functions from their declarations.
+type overloads struct {
+	slots     *slots
+	questions *questions
+}
+
 // call asks what the arguments and the result of a call are, by the declarations of the
 // function.
-func (in *inference) call(function string, member bool, args []*slot) *slot {
+func (all *overloads) call(function string, member bool, args []*slot) *slot {
 	result := &slot{}
 	candidates := slices.DeleteFunc(expr.Overloads(function), func(o *decls.OverloadDecl) bool {
 		return len(o.ArgTypes()) != len(args) || o.IsMemberFunction() != member
 	})
-	in.ask(func(e effort) bool {
-		candidates = slices.DeleteFunc(candidates, func(o *decls.OverloadDecl) bool { return !in.accepts(o, args, result) })
+	all.questions.ask(func(e effort) bool {
+		candidates = slices.DeleteFunc(candidates, func(o *decls.OverloadDecl) bool { return !acceptsArgs(o, args, result) })
 		rest := candidates
 		if e == likely && len(rest) > 1 {
 			rest = slices.DeleteFunc(slices.Clone(rest), func(o *decls.OverloadDecl) bool { return !uniform(o) })
@@ -29,10 +35,10 @@ func (in *inference) call(function string, member bool, args []*slot) *slot {
 		case 0:
 			return len(candidates) == 0
 		case 1:
-			in.bind(rest[0], args, result)
+			all.bind(rest[0], args, result)
 			return true
 		}
-		in.agree(rest, args, result)
+		all.agree(rest, args, result)
 		return false
 	})
 	return result
@@ -58,8 +64,8 @@ func computes(o *decls.OverloadDecl, args []*slot) bool {
 	return false
 }
 
-// accepts reports whether a function can take arguments, as far as they are known.
-func (in *inference) accepts(o *decls.OverloadDecl, args []*slot, result *slot) bool {
+// acceptsArgs reports whether a function can take arguments, as far as they are known.
+func acceptsArgs(o *decls.OverloadDecl, args []*slot, result *slot) bool {
 	for i, t := range o.ArgTypes() {
 		if !fits(args[i], t) {
 			return false
@@ -70,7 +76,8 @@ func (in *inference) accepts(o *decls.OverloadDecl, args []*slot, result *slot) 
 
 // celKinds are the kinds of CEL's types without parts.
 var celKinds = map[types.Kind]kind{
-	types.BoolKind: boolean, types.IntKind: integer, types.DoubleKind: number, types.StringKind: text, types.TimestampKind: moment,
+	types.BoolKind: boolean, types.IntKind: integer, types.DoubleKind: number, types.StringKind: text,
+	types.TimestampKind: moment,
 }
 
 // fits reports whether a value may be of a type.
@@ -78,7 +85,8 @@ func fits(s *slot, t *types.Type) bool {
 	s = s.find()
 	t = required(t)
 	switch {
-	case s.is == unknown || s.is == anything || t.Kind() == types.DynKind || t.Kind() == types.TypeParamKind || t.Kind() == types.AnyKind:
+	case s.is == unknown || s.is == anything || t.Kind() == types.DynKind || t.Kind() == types.TypeParamKind ||
+		t.Kind() == types.AnyKind:
 		return true
 	case t.Kind() == types.ListKind:
 		return s.is == list && (s.inner == nil || fits(s.inner, t.Parameters()[0]))
@@ -104,16 +112,16 @@ func required(t *types.Type) *types.Type {
 }
 
 // bind unifies the arguments of a call with the parameters.
-func (in *inference) bind(o *decls.OverloadDecl, args []*slot, result *slot) {
+func (all *overloads) bind(o *decls.OverloadDecl, args []*slot, result *slot) {
 	params := map[string]*slot{}
 	for i, t := range o.ArgTypes() {
-		in.unify(args[i], in.slotOfType(t, params))
+		all.slots.unify(args[i], slotOfType(t, params))
 	}
-	in.unify(result, in.slotOfType(o.ResultType(), params))
+	all.slots.unify(result, slotOfType(o.ResultType(), params))
 }
 
 // slotOfType returns a slot of a type of CEL. params are those of type parameters.
-func (in *inference) slotOfType(t *types.Type, params map[string]*slot) *slot {
+func slotOfType(t *types.Type, params map[string]*slot) *slot {
 	t = required(t)
 	switch t.Kind() {
 	case types.TypeParamKind:
@@ -122,7 +130,7 @@ func (in *inference) slotOfType(t *types.Type, params map[string]*slot) *slot {
 		}
 		return params[t.TypeName()]
 	case types.ListKind:
-		return newList(in.slotOfType(t.Parameters()[0], params))
+		return newList(slotOfType(t.Parameters()[0], params))
 	case types.MapKind, types.DynKind, types.AnyKind: // A map may have fields of several types.
 		return &slot{}
 	}
@@ -133,12 +141,13 @@ func (in *inference) slotOfType(t *types.Type, params map[string]*slot) *slot {
 }
 
 // agree unifies what all candidates have in common.
-func (in *inference) agree(candidates []*decls.OverloadDecl, args []*slot, result *slot) {
+func (all *overloads) agree(candidates []*decls.OverloadDecl, args []*slot, result *slot) {
 	common := func(of func(*decls.OverloadDecl) *types.Type, s *slot) {
 		first := required(of(candidates[0]))
 		is, scalar := celKinds[first.Kind()]
-		if scalar && s.find().is == unknown && !slices.ContainsFunc(candidates, func(o *decls.OverloadDecl) bool { return !required(of(o)).IsExactType(first) }) {
-			in.unify(s, &slot{is: is})
+		if scalar && s.find().is == unknown &&
+			!slices.ContainsFunc(candidates, func(o *decls.OverloadDecl) bool { return !required(of(o)).IsExactType(first) }) {
+			all.slots.unify(s, &slot{is: is})
 		}
 	}
 	for i := range args {

@@ -14,31 +14,37 @@ const (
 // A question is asked until it is answered.
 type question func(effort) (answered bool)
 
+// Questions keeps the questions that have no answer yet.
+type questions struct {
+	slots *slots
+	open  []question
+}
+
 // ask asks a question now, and later if it has no answer yet.
-func (in *inference) ask(q question) {
+func (all *questions) ask(q question) {
 	if !q(certain) {
-		in.open = append(in.open, q)
+		all.open = append(all.open, q)
 	}
 }
 
 // settle asks the open questions until no answer changes anything.
-func (in *inference) settle() {
+func (all *questions) settle() {
 	for e := certain; e <= guess; {
-		in.changed = false
-		open := in.open
-		in.open = nil
+		all.slots.changed = false
+		open := all.open
+		all.open = nil
 		for i, q := range open {
 			if q(e) {
-				in.changed = true
+				all.slots.changed = true
 			} else {
-				in.open = append(in.open, q)
+				all.open = append(all.open, q)
 			}
-			if e > certain && in.changed { // What follows from it is more certain than the next guess.
-				in.open = append(in.open, open[i+1:]...)
+			if e > certain && all.slots.changed { // What follows from it is more certain than the next guess.
+				all.open = append(all.open, open[i+1:]...)
 				break
 			}
 		}
-		if in.changed {
+		if all.slots.changed {
 			e = certain
 		} else {
 			e++
@@ -47,8 +53,8 @@ func (in *inference) settle() {
 }
 
 // each asks what the variables of a loop over a value are.
-func (in *inference) each(over *slot, first, second *slot) {
-	in.ask(func(e effort) bool {
+func (all *questions) each(over *slot, first, second *slot) {
+	all.ask(func(e effort) bool {
 		over := over.find()
 		if over.is == unknown && e == guess {
 			over.is = list
@@ -59,16 +65,16 @@ func (in *inference) each(over *slot, first, second *slot) {
 				over.inner = &slot{}
 			}
 			if second == nil {
-				in.unify(over.inner, first)
+				all.slots.unify(over.inner, first)
 			} else {
-				in.unify(first, &slot{is: integer})
-				in.unify(over.inner, second)
+				all.slots.unify(first, &slot{is: integer})
+				all.slots.unify(over.inner, second)
 			}
 			return true
 		case mapping, object:
-			in.unify(first, &slot{is: text})
+			all.slots.unify(first, &slot{is: text})
 			if second != nil {
-				in.unify(in.values(over), second)
+				all.slots.unify(all.values(over), second)
 			}
 			return true
 		}
@@ -77,7 +83,7 @@ func (in *inference) each(over *slot, first, second *slot) {
 }
 
 // values returns the slot of the values of a map.
-func (in *inference) values(s *slot) *slot {
+func (all *questions) values(s *slot) *slot {
 	if s.is == mapping || s.schema != nil {
 		if s.inner == nil {
 			s.inner = &slot{}
@@ -86,14 +92,14 @@ func (in *inference) values(s *slot) *slot {
 	}
 	out := &slot{}
 	for _, f := range s.fields {
-		in.unify(out, f.find().slot)
+		all.slots.unify(out, f.find().slot)
 	}
 	return out
 }
 
 // index asks what an element of a value is, by its key.
-func (in *inference) index(of, key, result *slot) {
-	in.ask(func(effort) bool {
+func (all *questions) index(of, key, result *slot) {
+	all.ask(func(effort) bool {
 		of, key := of.find(), key.find()
 		switch {
 		case of.is == unknown && key.is == text:
@@ -106,12 +112,12 @@ func (in *inference) index(of, key, result *slot) {
 			if of.inner == nil {
 				of.inner = &slot{}
 			}
-			in.unify(key, &slot{is: integer})
-			in.unify(of.inner, result)
+			all.slots.unify(key, &slot{is: integer})
+			all.slots.unify(of.inner, result)
 			return true
 		case mapping, object:
-			in.unify(key, &slot{is: text})
-			in.unify(in.values(of), result)
+			all.slots.unify(key, &slot{is: text})
+			all.slots.unify(all.values(of), result)
 			return true
 		}
 		return of.is != unknown
@@ -120,19 +126,19 @@ func (in *inference) index(of, key, result *slot) {
 
 // mayHave asks whether a value is an object with a field, which may be absent: the rules ask
 // for its name.
-func (in *inference) mayHave(of *slot, name string, at source.Pos) {
-	in.ask(func(effort) bool {
+func (all *questions) mayHave(of *slot, name string, at source.Pos) {
+	all.ask(func(effort) bool {
 		of := of.find()
 		if of.is == object {
-			in.fieldOf(of, name).ask(at)
+			all.slots.fieldOf(of, name).ask(at)
 		}
 		return of.is != unknown
 	})
 }
 
 // within asks what an element is that may be in a list, or a key that may be in a map.
-func (in *inference) within(element, of *slot) {
-	in.ask(func(e effort) bool {
+func (all *questions) within(element, of *slot) {
+	all.ask(func(e effort) bool {
 		of := of.find()
 		if of.is == unknown && e == guess {
 			of.is = list
@@ -142,10 +148,10 @@ func (in *inference) within(element, of *slot) {
 			if of.inner == nil {
 				of.inner = &slot{}
 			}
-			in.unify(of.inner, element)
+			all.slots.unify(of.inner, element)
 			return true
 		case mapping, object:
-			in.unify(element, &slot{is: text})
+			all.slots.unify(element, &slot{is: text})
 			return true
 		}
 		return of.is != unknown

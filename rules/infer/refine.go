@@ -32,7 +32,8 @@ func (e *emitter) refine(path string, inferred, said *spec.Schema) *spec.Schema 
 	case said.Items != nil && inferred.Items != nil:
 		out.Items = &spec.SchemaOrArray{Schema: e.refine(path+"[]", inferred.Items.Schema, said.Items.Schema)}
 	case said.AdditionalProperties != nil && inferred.AdditionalProperties != nil:
-		out.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: e.refine(path+"[]", inferred.AdditionalProperties.Schema, said.AdditionalProperties.Schema)}
+		out.AdditionalProperties = &spec.SchemaOrBool{Allows: true,
+			Schema: e.refine(path+"[]", inferred.AdditionalProperties.Schema, said.AdditionalProperties.Schema)}
 	}
 	return &out
 }
@@ -43,7 +44,10 @@ func (e *emitter) refineFields(path string, out, inferred *spec.Schema) {
 	said := out.Properties
 	out.Default, out.Properties = inferred.Default, map[string]spec.Schema{}
 	required := append(slices.Clone(out.Required), inferred.Required...)
-	required = slices.DeleteFunc(required, func(name string) bool { return slices.Contains(e.optional, below(path, name)) })
+	required = slices.DeleteFunc(required, func(name string) bool {
+		return slices.Contains(e.optional,
+			below(path, name))
+	})
 	var kept []string
 	maps.Copy(out.Properties, inferred.Properties)
 	for name, p := range said {

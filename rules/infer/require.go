@@ -17,7 +17,8 @@ const maxRounds = 8
 
 // definitions returns what kinds are like. A field that the checker warns about, because it
 // may be absent where it is read, becomes required.
-func (in *inference) definitions(file *syntax.File, kinds []*primary) (all []*crd.Definition, mistakes []*source.Error, err error) {
+func (in *inference) definitions(file *syntax.File,
+	kinds []*primary) (all []*crd.Definition, mistakes []*source.Error, err error) {
 	readAt := map[source.Pos]*field{}
 	for _, p := range kinds {
 		collect(p.slot, readAt, map[*slot]bool{})

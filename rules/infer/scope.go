@@ -65,21 +65,21 @@ type definition struct {
 
 // define returns the scope of the definitions beside a rule.
 func (in *inference) define(src *syntax.Definitions) *scope {
-	in.functions = map[string]*definition{}
+	in.reading.functions = map[string]*definition{}
 	sc := (*scope)(nil).nested()
 	if src == nil {
 		return sc
 	}
 	for _, d := range src.All {
 		if len(d.Params) > 0 {
-			in.functions[d.Name.Value] = &definition{d, sc}
+			in.reading.functions[d.Name.Value] = &definition{d, sc}
 			continue
 		}
 		sc.declareLazily(d.Name.Value, func() value {
 			if d.Expr != nil {
-				return in.expression(d.Expr, sc)
+				return in.reader.expression(d.Expr, sc)
 			}
-			return in.named(d.Data, sc)
+			return in.reader.named(d.Data, sc)
 		})
 	}
 	return sc

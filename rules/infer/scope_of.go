@@ -30,7 +30,8 @@ func (in *inference) scoped(p *primary, src *syntax.Rule) {
 	}
 	for _, ch := range append(src.Children[:len(src.Children):len(src.Children)], src.Finalize...) {
 		metadata := ch.Template.At("metadata")
-		place(gvkOf(ch.Template.At("apiVersion").Literal(), ch.Template.At("kind").Literal()), metadata.At("namespace"), metadata != nil && metadata.Kind != source.Map)
+		place(gvkOf(ch.Template.At("apiVersion").Literal(), ch.Template.At("kind").Literal()), metadata.At("namespace"),
+			metadata != nil && metadata.Kind != source.Map)
 		p.beside = p.beside || readsNamespace(ch.Template)
 	}
 	for _, l := range src.Let {

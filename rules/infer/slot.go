@@ -59,13 +59,19 @@ func newList(inner *slot) *slot { return &slot{is: list, inner: inner} }
 // scalars have no parts.
 var scalars = map[string]kind{"string": text, "integer": integer, "number": number, "boolean": boolean}
 
+// Slots makes slots of schemas, and one slot of two.
+type slots struct {
+	set     *schema.Set
+	changed bool // since it was last reset
+}
+
 // slotOf returns a slot with a schema of the set.
-func (in *inference) slotOf(s *spec.Schema) *slot {
+func (all *slots) slotOf(s *spec.Schema) *slot {
 	if s == nil {
 		return &slot{is: anything}
 	}
 	name := schema.Reference(s)
-	if s = in.set.Resolve(s); s == nil {
+	if s = all.set.Resolve(s); s == nil {
 		return &slot{is: anything}
 	}
 	intOrString, _ := s.Extensions.GetBool("x-kubernetes-int-or-string")
@@ -82,11 +88,11 @@ func (in *inference) slotOf(s *spec.Schema) *slot {
 	case out.is != unknown:
 		out.format, out.enum = s.Format, s.Enum
 	case s.Type[0] == "array" && s.Items != nil && s.Items.Schema != nil:
-		out.is, out.inner = list, in.slotOf(s.Items.Schema)
+		out.is, out.inner = list, all.slotOf(s.Items.Schema)
 	case len(s.Properties) > 0:
 		out.is, out.schema, out.definition = object, s, name
 	case extra != nil && extra.Schema != nil:
-		out.is, out.inner = mapping, in.slotOf(extra.Schema)
+		out.is, out.inner = mapping, all.slotOf(extra.Schema)
 	default:
 		out.is = anything
 	}
@@ -119,7 +125,7 @@ func combined(a, b kind) (kind, bool) {
 }
 
 // unify makes one slot of two.
-func (in *inference) unify(a, b *slot) {
+func (all *slots) unify(a, b *slot) {
 	if a == nil || b == nil {
 		return
 	}
@@ -131,11 +137,11 @@ func (in *inference) unify(a, b *slot) {
 	}
 	is, fits := combined(a.is, b.is)
 	if !fits || a.is == special && a.name != b.name {
-		in.changed = in.changed || !a.clash || !b.clash
+		all.changed = all.changed || !a.clash || !b.clash
 		a.clash, b.clash = true, true
 		return
 	}
-	in.changed = true
+	all.changed = true
 	aFields, bFields := a.fields, b.fields
 	if a.schema != nil {
 		is = object // Kubernetes knows its fields.
@@ -144,7 +150,8 @@ func (in *inference) unify(a, b *slot) {
 		a.format = ""
 	}
 	a.is, b.same = is, a
-	a.name, a.format, a.printed, a.clash, a.merged = either(a.name, b.name), narrower(a.format, b.format), a.printed || b.printed, a.clash || b.clash, a.merged || b.merged
+	a.name, a.format, a.printed, a.clash, a.merged = either(a.name, b.name), narrower(a.format, b.format), a.printed ||
+		b.printed, a.clash || b.clash, a.merged || b.merged
 	if a.enum == nil {
 		a.enum = b.enum
 	}
@@ -158,17 +165,17 @@ func (in *inference) unify(a, b *slot) {
 		}
 		for _, fields := range []map[string]*field{aFields, bFields} {
 			for _, name := range slices.Sorted(maps.Keys(fields)) {
-				in.unify(a.inner, fields[name].find().slot)
+				all.unify(a.inner, fields[name].find().slot)
 			}
 		}
 		a.fields = nil
 	} else {
 		for _, name := range slices.Sorted(maps.Keys(bFields)) {
-			in.unifyFields(in.fieldOf(a, name), bFields[name])
+			all.unifyFields(all.fieldOf(a, name), bFields[name])
 		}
 	}
 	if inner != nil && is != object {
-		in.unify(a.inner, inner)
+		all.unify(a.inner, inner)
 	}
 }
 

@@ -19,7 +19,8 @@ import (
 // nothing but fields whose types it knows, outside metadata and status, and that are cheap for
 // values of any size.
 func (p *primary) validations(d *crd.Definition) (out []crd.Validation) {
-	whole := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}, Properties: map[string]spec.Schema{}}}
+	whole := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"},
+		Properties: map[string]spec.Schema{}}}
 	if d.Spec != nil {
 		whole.Properties["spec"] = *d.Spec
 	}
@@ -50,8 +51,10 @@ func (p *primary) validations(d *crd.Definition) (out []crd.Validation) {
 // cheap are the functions that the API server has, too, and whose cost it bounds.
 var cheap = map[string]bool{
 	operators.LogicalAnd: true, operators.LogicalOr: true, operators.LogicalNot: true, operators.Conditional: true,
-	operators.Equals: true, operators.NotEquals: true, operators.Less: true, operators.LessEquals: true, operators.Greater: true, operators.GreaterEquals: true,
-	operators.Add: true, operators.Subtract: true, operators.Multiply: true, operators.Modulo: true, operators.Negate: true, operators.In: true, operators.OptSelect: true,
+	operators.Equals: true, operators.NotEquals: true, operators.Less: true, operators.LessEquals: true,
+	operators.Greater: true, operators.GreaterEquals: true,
+	operators.Add: true, operators.Subtract: true, operators.Multiply: true, operators.Modulo: true,
+	operators.Negate: true, operators.In: true, operators.OptSelect: true,
 	"size": true, "startsWith": true, "endsWith": true, "orValue": true, "hasValue": true,
 }
 
@@ -82,7 +85,8 @@ func evaluable(e ast.Expr, self *spec.Schema) bool {
 var plainName = regexp.MustCompile(`^[a-z][a-zA-Z0-9]*$`)
 
 // reserved are words that the API server escapes.
-var reserved = []string{"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while"}
+var reserved = []string{"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function",
+	"if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while"}
 
 // schemaAt returns the schema of a field of self, or nil if its type is not known.
 func schemaAt(e ast.Expr, self *spec.Schema) *spec.Schema {

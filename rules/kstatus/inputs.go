@@ -17,8 +17,10 @@ var commonInputs = []string{
 
 // inputs are the fields that Judge and Finished read of some kinds besides commonInputs.
 var inputs = map[schema.GroupKind][]string{
-	{Group: "apps", Kind: "Deployment"}: {"spec.replicas", "status.replicas", "status.updatedReplicas", "status.availableReplicas"},
-	{Group: "apps", Kind: "ReplicaSet"}: {"spec.replicas", "status.replicas", "status.fullyLabeledReplicas", "status.availableReplicas", "status.readyReplicas"},
+	{Group: "apps", Kind: "Deployment"}: {"spec.replicas", "status.replicas", "status.updatedReplicas",
+		"status.availableReplicas"},
+	{Group: "apps", Kind: "ReplicaSet"}: {"spec.replicas", "status.replicas", "status.fullyLabeledReplicas",
+		"status.availableReplicas", "status.readyReplicas"},
 	{Group: "apps", Kind: "StatefulSet"}: {
 		"spec.replicas", "spec.updateStrategy.type", "spec.updateStrategy.rollingUpdate.partition", "status.replicas",
 		"status.readyReplicas", "status.updatedReplicas", "status.currentRevision", "status.updateRevision",
@@ -33,7 +35,8 @@ var inputs = map[schema.GroupKind][]string{
 	},
 	{Group: "", Kind: "Pod"}: {
 		"status.phase",
-		"status.initContainerStatuses[].name", "status.initContainerStatuses[].image", "status.initContainerStatuses[].state.waiting",
+		"status.initContainerStatuses[].name", "status.initContainerStatuses[].image",
+		"status.initContainerStatuses[].state.waiting",
 		"status.containerStatuses[].name", "status.containerStatuses[].image", "status.containerStatuses[].state.waiting",
 	},
 	{Group: "", Kind: "Service"}:                   {"spec.clusterIP", "spec.type"},

@@ -65,5 +65,6 @@ func (o status) whyUnstarted() string {
 }
 
 func (o status) crashLoops() bool {
-	return slices.ContainsFunc(o.waitingContainers("containerStatuses"), func(w waiting) bool { return w.reason == "CrashLoopBackOff" })
+	return slices.ContainsFunc(o.waitingContainers("containerStatuses"),
+		func(w waiting) bool { return w.reason == "CrashLoopBackOff" })
 }

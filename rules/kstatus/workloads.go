@@ -40,7 +40,8 @@ func deploymentReady(o status) (Readiness, string) {
 		return Stalled, "it made no progress within its deadline; look at its Pods"
 	}
 	want := o.specNumber("replicas", 1)
-	have, updated, available := o.statusCount("replicas"), o.statusCount("updatedReplicas"), o.statusCount("availableReplicas")
+	have, updated, available := o.statusCount("replicas"), o.statusCount("updatedReplicas"),
+		o.statusCount("availableReplicas")
 	switch {
 	case updated < want:
 		return o.withCause(progressOf(updated, want, "updated"))

@@ -12,7 +12,8 @@ import (
 // namespaces finds namespaces that allow does not include. They can only be right if the
 // primary is there too.
 func (r *rule) namespaces() {
-	if schema.BuiltInGroup(groupOf(r.src.For.APIVersion.Value)) && (r.src.For.Kind.Value == "Namespace" || r.src.For.When != nil) {
+	if schema.BuiltInGroup(groupOf(r.src.For.APIVersion.Value)) && (r.src.For.Kind.Value == "Namespace" ||
+		r.src.For.When != nil) {
 		return // The children of a Namespace are in it, and a condition may mean a single primary.
 	}
 	for _, c := range r.children {

@@ -9,12 +9,12 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"reconcel/internal/apifacts"
 	"reconcel/rules/source"
+	"reconcel/test/apifacts"
 )
 
 // TestTablesAgreeWithTheAPIServer finds what the API server rejects, and nothing in what
-// it accepts. internal/apifacts has the objects and the recorded answers.
+// it accepts. test/apifacts has the objects and the recorded answers.
 func TestTablesAgreeWithTheAPIServer(t *testing.T) {
 	facts, _, err := apifacts.Read()
 	if err != nil {

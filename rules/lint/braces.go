@@ -35,7 +35,8 @@ func (w writing) forgotten(n *source.Node, where string) {
 		stray := i > 0 && strings.HasPrefix(text, "}") && !opened
 		opened = opened || strings.Contains(text, "{")
 		if stray {
-			w.find(LiteralText, n.Pos, "%s: a } follows directly after ${...}, and is part of the text", where).Hint = "remove it"
+			w.find(LiteralText, n.Pos, "%s: a } follows directly after ${...}, and is part of the text",
+				where).Hint = "remove it"
 			continue
 		}
 		if strings.Contains(text, "\n") || len(strings.Fields(text)) >= proseWords {
@@ -64,7 +65,8 @@ func (w writing) foreign(n *source.Node, where string) bool {
 	if w.plain {
 		check = ForeignSyntax
 	}
-	w.find(check, n.Pos, "%s: %s is literal text", where, strings.ReplaceAll(text.Found, expressionMark, "${...}")).Hint = text.Hint
+	w.find(check, n.Pos, "%s: %s is literal text", where,
+		strings.ReplaceAll(text.Found, expressionMark, "${...}")).Hint = text.Hint
 	return true
 }
 

@@ -54,7 +54,8 @@ const (
 // Checks are all named checks, in the order of docs/checks.md.
 var Checks = []Check{
 	{SelectorLabels, true, "a selector of a workload that does not match the labels of its own Pods"},
-	{SelectorNoPod, false, "a selector of a Service, PodDisruptionBudget or NetworkPolicy that matches no Pod of the rule"},
+	{SelectorNoPod, false, "a selector of a Service, PodDisruptionBudget or NetworkPolicy that " +
+		"matches no Pod of the rule"},
 	{VolumeMount, true, "a mount of a volume that the Pod does not have"},
 	{ProbePort, true, "a probe or hook of a named port that the container does not have"},
 	{TargetPort, false, "a named target port of a Service that no container of the rule has"},

@@ -27,7 +27,8 @@ type child struct {
 }
 
 func (r *rule) child(src *syntax.Child, finalizes bool) *child {
-	gvk := runtimeschema.FromAPIVersionAndKind(src.Template.At("apiVersion").Literal().Value, src.Template.At("kind").Literal().Value)
+	gvk := runtimeschema.FromAPIVersionAndKind(src.Template.At("apiVersion").Literal().Value,
+		src.Template.At("kind").Literal().Value)
 	c := &child{Child: src, in: r, gk: gvk.GroupKind(), template: r.value(src.Template, "template"), finalizes: finalizes}
 	c.keys, c.servicePorts = sync.OnceValues(c.findKeys), sync.OnceValues(c.findServicePorts)
 	c.name, c.namespace = c.template.at("metadata", "name").key(), c.template.at("metadata", "namespace").key()

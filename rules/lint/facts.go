@@ -19,90 +19,112 @@ type fact struct {
 
 // facts are what the check APIRule knows.
 var facts = []fact{
-	{"a container needs an image", "core/validation/validation.go: validateContainerCommon", eachContainer(func(c value) []value {
-		return one(c.at("image"), c.lacks("image") || c.at("image").isEmptyText())
-	})},
-	{"a Job needs restartPolicy OnFailure or Never", "batch/validation/validation.go: validateJobSpec", func(c *child) []value {
-		spec := c.podOf("batch")
-		return one(spec.at("restartPolicy"), spec.lacks("restartPolicy") || spec.at("restartPolicy").is("Always"))
-	}},
-	{"the restartPolicy of such a workload is always Always", "apps/validation/validation.go: ValidatePodTemplateSpecForReplicaSet", func(c *child) []value {
-		policy := c.podOf("apps").at("restartPolicy")
-		return one(policy, policy.is("Never") || policy.is("OnFailure"))
-	}},
-	{"rollingUpdate is not allowed with the type Recreate", "apps/validation/validation.go: ValidateDeploymentStrategy", func(c *child) []value {
-		strategy := c.template.at("spec", "strategy")
-		return one(strategy.at("rollingUpdate"), c.gk == kindIn("apps", "Deployment") && strategy.at("type").is("Recreate") && strategy.at("rollingUpdate").given())
-	}},
-	{"a variable has a value or a valueFrom, not both", "core/validation/validation.go: validateEnvVarValueFrom", eachContainer(func(c value) []value {
-		return eachItem(c.at("env"), func(e value) []value {
-			return one(e.at("valueFrom"), e.at("value").given() && !e.at("value").isEmptyText() && e.at("valueFrom").given())
-		})
-	})},
+	{"a container needs an image", "core/validation/validation.go: validateContainerCommon",
+		eachContainer(func(c value) []value {
+			return one(c.at("image"), c.lacks("image") || c.at("image").isEmptyText())
+		})},
+	{"a Job needs restartPolicy OnFailure or Never", "batch/validation/validation.go: validateJobSpec",
+		func(c *child) []value {
+			spec := c.podOf("batch")
+			return one(spec.at("restartPolicy"), spec.lacks("restartPolicy") || spec.at("restartPolicy").is("Always"))
+		}},
+	{"the restartPolicy of such a workload is always Always",
+		"apps/validation/validation.go: ValidatePodTemplateSpecForReplicaSet", func(c *child) []value {
+			policy := c.podOf("apps").at("restartPolicy")
+			return one(policy, policy.is("Never") || policy.is("OnFailure"))
+		}},
+	{"rollingUpdate is not allowed with the type Recreate", "apps/validation/validation.go: ValidateDeploymentStrategy",
+		func(c *child) []value {
+			strategy := c.template.at("spec", "strategy")
+			return one(strategy.at("rollingUpdate"), c.gk == kindIn("apps", "Deployment") &&
+				strategy.at("type").is("Recreate") &&
+				strategy.at("rollingUpdate").given())
+		}},
+	{"a variable has a value or a valueFrom, not both", "core/validation/validation.go: validateEnvVarValueFrom",
+		eachContainer(func(c value) []value {
+			return eachItem(c.at("env"), func(e value) []value {
+				return one(e.at("valueFrom"), e.at("value").given() && !e.at("value").isEmptyText() && e.at("valueFrom").given())
+			})
+		})},
 	{"a volume has one source", "core/validation/validation.go: validateVolumeSource", eachPod(func(p value) []value {
 		return eachItem(p.at("volumes"), func(v value) []value { return one(v, v.count("name") > 1) })
 	})},
-	{"a probe has one of exec, grpc, httpGet and tcpSocket", "core/validation/validation.go: validateHandler", eachContainer(func(c value) []value {
-		var out []value
-		for _, name := range probeNames {
-			probe := c.at(name)
-			handlers := 0
-			for _, h := range []string{"exec", "grpc", "httpGet", "tcpSocket"} {
-				if !probe.at(h).absent() {
-					handlers++
+	{"a probe has one of exec, grpc, httpGet and tcpSocket", "core/validation/validation.go: validateHandler",
+		eachContainer(func(c value) []value {
+			var out []value
+			for _, name := range probeNames {
+				probe := c.at(name)
+				handlers := 0
+				for _, h := range []string{"exec", "grpc", "httpGet", "tcpSocket"} {
+					if !probe.at(h).absent() {
+						handlers++
+					}
 				}
+				out = append(out, one(probe, probe.isMap() && (handlers == 0 ||
+					handlers > 1 && probe.known("exec", "grpc", "httpGet", "tcpSocket")))...)
 			}
-			out = append(out, one(probe, probe.isMap() && (handlers == 0 || handlers > 1 && probe.known("exec", "grpc", "httpGet", "tcpSocket")))...)
-		}
-		return out
-	})},
-	{"a budget has minAvailable or maxUnavailable, not both", "policy/validation/validation.go: ValidatePodDisruptionBudgetSpec", func(c *child) []value {
-		spec := c.template.at("spec")
-		return one(spec.at("maxUnavailable"), c.gk == kindIn("policy", "PodDisruptionBudget") && spec.at("minAvailable").given() && spec.at("maxUnavailable").given())
-	}},
-	{"a request is at most its limit", "core/validation/validation.go: validateContainerResourceRequirements", eachContainer(func(c value) []value {
-		var out []value
-		for _, e := range c.at("resources", "requests").entries() {
-			request, known := e.value.quantity()
-			limit, too := c.at("resources", "limits", e.key.Value).quantity()
-			out = append(out, one(e.value, known && too && request.Cmp(limit) > 0)...)
-		}
-		return out
-	})},
-	{"with several ports, each one needs a name", "core/validation/validation.go: ValidateService", func(c *child) []value {
-		ports := c.template.at("spec", "ports")
-		if c.gk != core("Service") || !ports.complete() || len(ports.items()) < 2 {
-			return nil
-		}
-		return eachItem(ports, func(p value) []value { return one(p, p.at("name").absent()) })
-	}},
-	{"a Service has ports, unless it is headless or of the type ExternalName", "core/validation/validation.go: ValidateService", func(c *child) []value {
-		spec := c.template.at("spec")
-		own := spec.known("ports", "clusterIP", "type") && !spec.at("clusterIP").is("None") && !spec.at("type").is("ExternalName")
-		return one(spec, c.gk == core("Service") && !c.ignores("spec", "ports") && spec.isMap() && spec.lacks("ports") && own)
-	}},
-	{"a Service of this type cannot be headless", "core/validation/validation.go: ValidateService", func(c *child) []value {
-		spec := c.template.at("spec")
-		reachable := spec.at("type").is("NodePort") || spec.at("type").is("LoadBalancer")
-		return one(spec.at("clusterIP"), c.gk == core("Service") && reachable && spec.at("clusterIP").is("None"))
-	}},
-	{"a claim needs accessModes", "core/validation/validation.go: ValidatePersistentVolumeClaimSpec", func(c *child) []value {
-		return where(c.claims(), func(claim value) bool { return claim.isMap() && claim.lacks("accessModes") })
-	}},
-	{"a claim requests storage", "core/validation/validation.go: ValidatePersistentVolumeClaimSpec", func(c *child) []value {
-		return where(c.claims(), func(claim value) bool {
-			requests := claim.at("resources", "requests")
-			return claim.isMap() && (requests.absent() && claim.lacks("resources") || requests.isMap() && requests.lacks("storage"))
-		})
-	}},
-	{"the successThreshold of a liveness or startup probe is 1", "core/validation/validation.go: validateLivenessProbe, validateStartupProbe", eachContainer(func(c value) []value {
-		thresholds := []value{c.at("livenessProbe", "successThreshold"), c.at("startupProbe", "successThreshold")}
-		return where(thresholds, func(v value) bool {
-			i, known := v.integer()
-			return known && i > 1
-		})
-	})},
-	{"the name is used twice", "core/validation/validation.go: validateContainerPorts, validateInitContainers, ValidateService", func(c *child) []value {
+			return out
+		})},
+	{"a budget has minAvailable or maxUnavailable, not both",
+		"policy/validation/validation.go: ValidatePodDisruptionBudgetSpec", func(c *child) []value {
+			spec := c.template.at("spec")
+			return one(spec.at("maxUnavailable"), c.gk == kindIn("policy", "PodDisruptionBudget") &&
+				spec.at("minAvailable").given() && spec.at("maxUnavailable").given())
+		}},
+	{"a request is at most its limit", "core/validation/validation.go: validateContainerResourceRequirements",
+		eachContainer(func(c value) []value {
+			var out []value
+			for _, e := range c.at("resources", "requests").entries() {
+				request, known := e.value.quantity()
+				limit, too := c.at("resources", "limits", e.key.Value).quantity()
+				out = append(out, one(e.value, known && too && request.Cmp(limit) > 0)...)
+			}
+			return out
+		})},
+	{"with several ports, each one needs a name", "core/validation/validation.go: ValidateService",
+		func(c *child) []value {
+			ports := c.template.at("spec", "ports")
+			if c.gk != core("Service") || !ports.complete() || len(ports.items()) < 2 {
+				return nil
+			}
+			return eachItem(ports, func(p value) []value { return one(p, p.at("name").absent()) })
+		}},
+	{"a Service has ports, unless it is headless or of the type ExternalName",
+		"core/validation/validation.go: ValidateService", func(c *child) []value {
+			spec := c.template.at("spec")
+			own := spec.known("ports", "clusterIP", "type") && !spec.at("clusterIP").is("None") &&
+				!spec.at("type").is("ExternalName")
+			return one(spec, c.gk == core("Service") && !c.ignores("spec", "ports") && spec.isMap() && spec.lacks("ports") &&
+				own)
+		}},
+	{"a Service of this type cannot be headless", "core/validation/validation.go: ValidateService",
+		func(c *child) []value {
+			spec := c.template.at("spec")
+			reachable := spec.at("type").is("NodePort") || spec.at("type").is("LoadBalancer")
+			return one(spec.at("clusterIP"), c.gk == core("Service") && reachable && spec.at("clusterIP").is("None"))
+		}},
+	{"a claim needs accessModes", "core/validation/validation.go: ValidatePersistentVolumeClaimSpec",
+		func(c *child) []value {
+			return where(c.claims(), func(claim value) bool { return claim.isMap() && claim.lacks("accessModes") })
+		}},
+	{"a claim requests storage", "core/validation/validation.go: ValidatePersistentVolumeClaimSpec",
+		func(c *child) []value {
+			return where(c.claims(), func(claim value) bool {
+				requests := claim.at("resources", "requests")
+				return claim.isMap() && (requests.absent() && claim.lacks("resources") ||
+					requests.isMap() && requests.lacks("storage"))
+			})
+		}},
+	{"the successThreshold of a liveness or startup probe is 1",
+		"core/validation/validation.go: validateLivenessProbe, validateStartupProbe", eachContainer(func(c value) []value {
+			thresholds := []value{c.at("livenessProbe", "successThreshold"), c.at("startupProbe", "successThreshold")}
+			return where(thresholds, func(v value) bool {
+				i, known := v.integer()
+				return known && i > 1
+			})
+		})},
+	{"the name is used twice", "core/validation/validation.go: validateContainerPorts, validateInitContainers, " +
+		"ValidateService", func(c *child) []value {
 		var out []value
 		if c.gk == core("Service") {
 			out = twice(c.template.at("spec", "ports"))

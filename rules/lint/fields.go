@@ -28,9 +28,12 @@ func ports(c *child) []value {
 
 // counted are fields of a workload's spec, and of a probe, that cannot be negative.
 var (
-	counted = []string{"replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds", "parallelism", "completions",
-		"backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"}
-	probeCounts = []string{"initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"}
+	counted = []string{"replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds", "parallelism",
+		"completions",
+		"backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "startingDeadlineSeconds",
+		"successfulJobsHistoryLimit", "failedJobsHistoryLimit"}
+	probeCounts = []string{"initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold",
+		"failureThreshold"}
 )
 
 func counts(c *child) []value {
@@ -59,9 +62,11 @@ func shares(c *child) []value {
 	case kindIn("policy", "PodDisruptionBudget"):
 		return []value{spec.at("minAvailable"), spec.at("maxUnavailable")}
 	case kindIn("apps", "Deployment"):
-		return []value{spec.at("strategy", "rollingUpdate", "maxSurge"), spec.at("strategy", "rollingUpdate", "maxUnavailable")}
+		return []value{spec.at("strategy", "rollingUpdate", "maxSurge"),
+			spec.at("strategy", "rollingUpdate", "maxUnavailable")}
 	case kindIn("apps", "DaemonSet"), kindIn("apps", "StatefulSet"):
-		return []value{spec.at("updateStrategy", "rollingUpdate", "maxSurge"), spec.at("updateStrategy", "rollingUpdate", "maxUnavailable")}
+		return []value{spec.at("updateStrategy", "rollingUpdate", "maxSurge"),
+			spec.at("updateStrategy", "rollingUpdate", "maxUnavailable")}
 	}
 	return nil
 }
@@ -97,7 +102,8 @@ func values(m value) []value {
 func keysIn(m value) []value {
 	var out []value
 	for _, e := range m.entries() {
-		out = append(out, value{r: m.r, node: &source.Node{Kind: source.Text, Value: e.key.Value}, pos: e.key.Pos, where: m.where})
+		out = append(out, value{r: m.r, node: &source.Node{Kind: source.Text, Value: e.key.Value}, pos: e.key.Pos,
+			where: m.where})
 	}
 	return out
 }

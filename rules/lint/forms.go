@@ -27,8 +27,10 @@ var forms = []form{
 		}
 		return []value{c.template.at("spec", "schedule")}
 	}, literal(cronMistake)},
-	{"core/validation/validation.go: validateContainerPorts, ValidateService, validateHTTPGetAction", ports, between(1, 65535)},
-	{"core/validation/validation.go: ValidateNonnegativeField, in the validation of each kind", counts, between(0, 1<<31-1)},
+	{"core/validation/validation.go: validateContainerPorts, ValidateService, validateHTTPGetAction", ports,
+		between(1, 65535)},
+	{"core/validation/validation.go: ValidateNonnegativeField, in the validation of each kind", counts,
+		between(0, 1<<31-1)},
 	{"apps/validation/validation.go: ValidatePositiveIntOrPercent", shares, literal(func(s string) string {
 		if percent.MatchString(s) {
 			return ""
@@ -49,24 +51,26 @@ var forms = []form{
 		}
 		return ""
 	}},
-	{"networking/validation/validation.go: validateIngressRules", func(c *child) []value { return c.ingress("host") }, literal(func(s string) string {
-		_, err := netip.ParseAddr(s)
-		switch {
-		case s == "":
+	{"networking/validation/validation.go: validateIngressRules", func(c *child) []value { return c.ingress("host") },
+		literal(func(s string) string {
+			_, err := netip.ParseAddr(s)
+			switch {
+			case s == "":
+				return ""
+			case err == nil:
+				return fmt.Sprintf("%q is an address, not a DNS name", s)
+			case len(validation.IsDNS1123Subdomain(s)) > 0 && len(validation.IsWildcardDNS1123Subdomain(s)) > 0:
+				return fmt.Sprintf("%q is not a DNS name, such as www.example.com", s)
+			}
 			return ""
-		case err == nil:
-			return fmt.Sprintf("%q is an address, not a DNS name", s)
-		case len(validation.IsDNS1123Subdomain(s)) > 0 && len(validation.IsWildcardDNS1123Subdomain(s)) > 0:
-			return fmt.Sprintf("%q is not a DNS name, such as www.example.com", s)
-		}
-		return ""
-	})},
-	{"networking/validation/validation.go: validateHTTPIngressPath", func(c *child) []value { return c.ingress("path") }, literal(func(s string) string {
-		if s == "" || strings.HasPrefix(s, "/") {
-			return ""
-		}
-		return fmt.Sprintf("%q does not begin with /", s)
-	})},
+		})},
+	{"networking/validation/validation.go: validateHTTPIngressPath", func(c *child) []value { return c.ingress("path") },
+		literal(func(s string) string {
+			if s == "" || strings.HasPrefix(s, "/") {
+				return ""
+			}
+			return fmt.Sprintf("%q does not begin with /", s)
+		})},
 	{"core/validation/validation.go: ValidateEnv", eachContainer(func(c value) []value {
 		return eachItem(c.at("env"), func(e value) []value { return []value{e.at("name")} })
 	}), literal(func(s string) string {
@@ -100,14 +104,18 @@ var forms = []form{
 		}
 		return nil
 	}, literal(labelKeyMistake)},
-	{"meta/v1/validation/validation.go: ValidateLabelSelector", func(c *child) []value { return values(c.selector()) }, literal(labelValueMistake)},
-	{"meta/v1/validation/validation.go: ValidateLabelSelector, of keys", func(c *child) []value { return keysIn(c.selector()) }, literal(labelKeyMistake)},
-	{"core/validation/validation.go: validateContainerPorts, of names", eachContainer(func(c value) []value { return fieldOfEach(c.at("ports"), "name") }), literal(func(s string) string {
-		if len(validation.IsValidPortName(s)) == 0 {
-			return ""
-		}
-		return fmt.Sprintf("%q is not the name of a port: it has at most 15 lower-case letters, digits and -, with a letter", s)
-	})},
+	{"meta/v1/validation/validation.go: ValidateLabelSelector", func(c *child) []value { return values(c.selector()) },
+		literal(labelValueMistake)},
+	{"meta/v1/validation/validation.go: ValidateLabelSelector, of keys",
+		func(c *child) []value { return keysIn(c.selector()) }, literal(labelKeyMistake)},
+	{"core/validation/validation.go: validateContainerPorts, of names",
+		eachContainer(func(c value) []value { return fieldOfEach(c.at("ports"), "name") }), literal(func(s string) string {
+			if len(validation.IsValidPortName(s)) == 0 {
+				return ""
+			}
+			return fmt.Sprintf("%q is not the name of a port: it has at most 15 lower-case letters, digits and -, with a letter",
+				s)
+		})},
 	{"core/validation/validation.go: validateServicePort", func(c *child) []value {
 		if c.gk != core("Service") {
 			return nil
@@ -131,40 +139,45 @@ var forms = []form{
 		}
 		return ""
 	}},
-	{"core/validation/validation.go: validatePodSpecSecurityContext, ValidateSecurityContext", eachPod(func(p value) []value {
-		var out []value
-		for _, part := range append(p.at("containers").items(), append(p.at("initContainers").items(), p)...) {
-			for _, key := range []string{"runAsUser", "runAsGroup", "fsGroup"} {
-				out = append(out, part.at("securityContext", key))
+	{"core/validation/validation.go: validatePodSpecSecurityContext, ValidateSecurityContext",
+		eachPod(func(p value) []value {
+			var out []value
+			for _, part := range append(p.at("containers").items(), append(p.at("initContainers").items(), p)...) {
+				for _, key := range []string{"runAsUser", "runAsGroup", "fsGroup"} {
+					out = append(out, part.at("securityContext", key))
+				}
 			}
-		}
-		return out
-	}), between(0, 1<<31-1)},
-	{"core/validation/validation.go: validateConfigMapVolumeSource, validateSecretVolumeSource", eachPod(func(p value) []value {
-		var out []value
-		for _, v := range p.at("volumes").items() {
-			for _, kind := range []string{"configMap", "secret", "projected", "downwardAPI"} {
-				out = append(append(out, v.at(kind, "defaultMode")), fieldOfEach(v.at(kind, "items"), "mode")...)
+			return out
+		}), between(0, 1<<31-1)},
+	{"core/validation/validation.go: validateConfigMapVolumeSource, validateSecretVolumeSource",
+		eachPod(func(p value) []value {
+			var out []value
+			for _, v := range p.at("volumes").items() {
+				for _, kind := range []string{"configMap", "secret", "projected", "downwardAPI"} {
+					out = append(append(out, v.at(kind, "defaultMode")), fieldOfEach(v.at(kind, "items"), "mode")...)
+				}
 			}
-		}
-		return out
-	}), func(v value) string {
-		if i, known := v.integer(); known && (i < 0 || i > 0o777) {
-			return fmt.Sprintf("%d is not between 0 and 0777, which is 511: write modes with a 0 in front", i)
-		}
-		return ""
-	}},
-	{"core/validation/validation.go: validateWeightedPodAffinityTerms, ValidatePreferredSchedulingTerms", eachPod(func(p value) []value {
-		var out []value
-		for _, kind := range []string{"nodeAffinity", "podAffinity", "podAntiAffinity"} {
-			out = append(out, fieldOfEach(p.at("affinity", kind, "preferredDuringSchedulingIgnoredDuringExecution"), "weight")...)
-		}
-		return out
-	}), between(1, 100)},
+			return out
+		}), func(v value) string {
+			if i, known := v.integer(); known && (i < 0 || i > 0o777) {
+				return fmt.Sprintf("%d is not between 0 and 0777, which is 511: write modes with a 0 in front", i)
+			}
+			return ""
+		}},
+	{"core/validation/validation.go: validateWeightedPodAffinityTerms, ValidatePreferredSchedulingTerms",
+		eachPod(func(p value) []value {
+			var out []value
+			for _, kind := range []string{"nodeAffinity", "podAffinity", "podAntiAffinity"} {
+				out = append(out, fieldOfEach(p.at("affinity", kind, "preferredDuringSchedulingIgnoredDuringExecution"),
+					"weight")...)
+			}
+			return out
+		}), between(1, 100)},
 	{"core/validation/validation.go: ValidateContainerResourceName", eachContainer(func(c value) []value {
 		return append(keysIn(c.at("resources", "requests")), keysIn(c.at("resources", "limits"))...)
 	}), resourceIn(ofContainers)},
-	{"core/validation/validation.go: validateLimitRangeResourceName, of containers and Pods", limitedResources(limitsContainers), resourceIn(ofContainers)},
+	{"core/validation/validation.go: validateLimitRangeResourceName, of containers and Pods",
+		limitedResources(limitsContainers), resourceIn(ofContainers)},
 	{"core/validation/validation.go: validateLimitRangeResourceName", limitedResources(limitsOthers), resourceIn(ofAny)},
 	{"core/validation/validation.go: ValidateResourceQuotaResourceName", quotaResources, resourceIn(ofQuotas)},
 	{"autoscaling/validation/validation.go: validateMetricTarget", func(c *child) []value {

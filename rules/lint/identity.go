@@ -35,7 +35,8 @@ func (r *rule) sameObjects() {
 				continue
 			}
 			name, first := c.template.at("metadata", "name"), other.template.at("metadata", "name")
-			c.find(SameObject, posOf(name), "%s: %s has the same kind, namespace and name, at %s", name.where, other.Entry, posOf(first))
+			c.find(SameObject, posOf(name), "%s: %s has the same kind, namespace and name, at %s", name.where, other.Entry,
+				posOf(first))
 			break
 		}
 		earlier[key] = append(earlier[key], c)
@@ -54,11 +55,13 @@ func (c *child) literalName() {
 	r := c.in
 	name := c.template.at("metadata", "name")
 	text, literal := name.text()
-	if !literal || c.Replicas != nil || len(r.versionsOf(c.gk)) == 0 || schema.BuiltInGroup(groupOf(r.src.For.APIVersion.Value)) || r.set.Scope(c.gk) != schema.Namespaced || r.selectsOne() {
+	if !literal || c.Replicas != nil || len(r.versionsOf(c.gk)) == 0 ||
+		schema.BuiltInGroup(groupOf(r.src.For.APIVersion.Value)) || r.set.Scope(c.gk) != schema.Namespaced || r.selectsOne() {
 		return
 	}
 	if strings.HasPrefix(c.identity(), "/") || !hasExpression(c.namespace) {
-		c.find(LiteralName, posOf(name), "%s: every %s has a %s %q, and in one namespace they are the same object", name.where, r.src.For.Kind.Value, c.gk.Kind, text).Hint =
+		c.find(LiteralName, posOf(name), "%s: every %s has a %s %q, and in one namespace they are the same object",
+			name.where, r.src.For.Kind.Value, c.gk.Kind, text).Hint =
 			"such as ${self.metadata.name}-" + text
 	}
 }

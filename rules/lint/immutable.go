@@ -14,15 +14,19 @@ import (
 // immutable are fields that the API server does not let change: the validation of
 // updates in pkg/apis of Kubernetes 1.37, such as ValidateStatefulSetUpdate.
 var immutable = map[runtimeschema.GroupKind][][]string{
-	kindIn("apps", "Deployment"):                              {{"spec", "selector"}},
-	kindIn("apps", "ReplicaSet"):                              {{"spec", "selector"}},
-	kindIn("apps", "DaemonSet"):                               {{"spec", "selector"}},
-	kindIn("apps", "StatefulSet"):                             {{"spec", "selector"}, {"spec", "serviceName"}, {"spec", "podManagementPolicy"}, {"spec", "volumeClaimTemplates"}},
-	kindIn("batch", "Job"):                                    {{"spec", "selector"}, {"spec", "template"}, {"spec", "completionMode"}},
-	core("Service"):                                           {{"spec", "clusterIP"}},
-	core("PersistentVolumeClaim"):                             {{"spec", "storageClassName"}, {"spec", "accessModes"}, {"spec", "volumeName"}, {"spec", "volumeMode"}, {"spec", "selector"}},
-	core("Secret"):                                            {{"type"}},
-	kindIn("storage.k8s.io", "StorageClass"):                  {{"provisioner"}, {"parameters"}, {"reclaimPolicy"}, {"volumeBindingMode"}},
+	kindIn("apps", "Deployment"): {{"spec", "selector"}},
+	kindIn("apps", "ReplicaSet"): {{"spec", "selector"}},
+	kindIn("apps", "DaemonSet"):  {{"spec", "selector"}},
+	kindIn("apps", "StatefulSet"): {{"spec", "selector"}, {"spec", "serviceName"},
+		{"spec", "podManagementPolicy"}, {"spec", "volumeClaimTemplates"}},
+	kindIn("batch", "Job"): {{"spec", "selector"}, {"spec", "template"},
+		{"spec", "completionMode"}},
+	core("Service"): {{"spec", "clusterIP"}},
+	core("PersistentVolumeClaim"): {{"spec", "storageClassName"}, {"spec", "accessModes"},
+		{"spec", "volumeName"}, {"spec", "volumeMode"}, {"spec", "selector"}},
+	core("Secret"): {{"type"}},
+	kindIn("storage.k8s.io", "StorageClass"): {{"provisioner"}, {"parameters"}, {"reclaimPolicy"},
+		{"volumeBindingMode"}},
 	kindIn("rbac.authorization.k8s.io", "RoleBinding"):        {{"roleRef"}},
 	kindIn("rbac.authorization.k8s.io", "ClusterRoleBinding"): {{"roleRef"}},
 	kindIn("scheduling.k8s.io", "PriorityClass"):              {{"value"}, {"preemptionPolicy"}},
@@ -48,7 +52,8 @@ func (c *child) changesImmutable() {
 			if v.use.Line > 0 {
 				pos = v.use
 			}
-			c.find(ImmutableField, pos, "%s: follows the spec of the %s, but the API server rejects a change of it", v.where, c.in.src.For.Kind.Value).Hint =
+			c.find(ImmutableField, pos, "%s: follows the spec of the %s, but the API server rejects a change of it", v.where,
+				c.in.src.For.Kind.Value).Hint =
 				c.insteadOfChange()
 			return
 		}
@@ -84,7 +89,8 @@ func (c *child) replacesData() {
 	default:
 		return
 	}
-	c.find(ReplacedData, c.OnChange.Pos, "onChange: %s deletes the %s %s when its rendering changes", c.OnChange.Value, c.gk.Kind, lost).Hint =
+	c.find(ReplacedData, c.OnChange.Pos, "onChange: %s deletes the %s %s when its rendering changes", c.OnChange.Value,
+		c.gk.Kind, lost).Hint =
 		"leave onChange out, or set it to keep"
 }
 

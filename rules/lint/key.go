@@ -83,7 +83,8 @@ func (r *rule) findKey(o string) string {
 	}
 	if m := nameOf.FindStringSubmatch(o); m != nil {
 		if c := r.byID[m[1]]; c != nil && c.Replicas == nil && len(c.ForEach) == 0 {
-			if name := c.Template.At("metadata", "name"); name != nil && (name.Kind == source.Text || name.Kind == source.Interp) {
+			if name := c.Template.At("metadata", "name"); name != nil && (name.Kind == source.Text ||
+				name.Kind == source.Interp) {
 				return r.keyOf(name)
 			}
 		}

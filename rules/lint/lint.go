@@ -15,7 +15,8 @@ import (
 // check. Complaints are the errors of loading the same rules; Lint says nothing at
 // their positions.
 func Lint(file *syntax.File, set *schema.Set, complaints source.Errors) []*source.Error {
-	l := &linter{set: set, versions: map[runtimeschema.GroupKind][]*schema.Kind{}, broken: map[source.Pos]bool{}, said: map[finding]bool{}}
+	l := &linter{set: set, versions: map[runtimeschema.GroupKind][]*schema.Kind{}, broken: map[source.Pos]bool{},
+		said: map[finding]bool{}}
 	for _, e := range complaints {
 		l.broken[e.Pos] = true
 	}
@@ -73,7 +74,8 @@ type rule struct {
 
 func (l *linter) rule(src *syntax.Rule) *rule {
 	r := &rule{
-		linter: l, src: src, lets: map[string]*syntax.Let{}, byID: map[string]*syntax.Child{}, named: map[objectName][]*child{},
+		linter: l, src: src, lets: map[string]*syntax.Let{}, byID: map[string]*syntax.Child{},
+		named:   map[objectName][]*child{},
 		lookups: map[objectName]bool{}, objects: map[string]bool{}, keys: map[string]string{}, specLets: map[string]bool{},
 	}
 	r.pods = sync.OnceValues(r.findPods)

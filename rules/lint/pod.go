@@ -98,7 +98,8 @@ func (r *rule) findPods() (all []*pod, known bool) {
 		return nil, false // It mostly serves the Pods of others.
 	}
 	own := runtimeschema.FromAPIVersionAndKind(primary.APIVersion.Value, primary.Kind.Value)
-	if versions := r.versionsOf(own.GroupKind()); r.src.Lost != nil || r.src.Nameless || len(versions) > 0 && !versions[0].Custom {
+	if versions := r.versionsOf(own.GroupKind()); r.src.Lost != nil || r.src.Nameless ||
+		len(versions) > 0 && !versions[0].Custom {
 		return nil, false
 	}
 	for _, other := range r.rules {

@@ -31,7 +31,8 @@ func (p *pod) mounts() {
 				if !literal || slices.Contains(volumes, text) {
 					continue
 				}
-				p.child.find(VolumeMount, posOf(name), "%s: the Pod has no volume %q, so the API server rejects it", name.where, text).Hint =
+				p.child.find(VolumeMount, posOf(name), "%s: the Pod has no volume %q, so the API server rejects it", name.where,
+					text).Hint =
 					p.child.in.Suggest(text, slices.Values(volumes))
 			}
 		}
@@ -71,7 +72,8 @@ func (p *pod) probes(container value) {
 	for _, keys := range probed {
 		port := container.at(keys...)
 		if text, literal := portName(port); literal && !slices.Contains(names, text) {
-			p.child.find(ProbePort, posOf(port), "%s: the container has no port %q, so the probe always fails", port.where, text).Hint =
+			p.child.find(ProbePort, posOf(port), "%s: the container has no port %q, so the probe always fails", port.where,
+				text).Hint =
 				p.child.in.Suggest(text, slices.Values(names))
 		}
 	}
@@ -106,7 +108,8 @@ func (c *child) targetPorts() {
 	for _, port := range c.template.at("spec", "ports").items() {
 		target := port.at("targetPort")
 		if text, literal := portName(target); literal && !slices.Contains(names, text) {
-			c.find(TargetPort, posOf(target), "%s: no container of the rules for %s has a port %q", target.where, c.in.src.For.Kind.Value, text).Hint =
+			c.find(TargetPort, posOf(target), "%s: no container of the rules for %s has a port %q", target.where,
+				c.in.src.For.Kind.Value, text).Hint =
 				c.in.Suggest(text, slices.Values(names))
 		}
 	}

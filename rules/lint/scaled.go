@@ -32,7 +32,8 @@ func (c *child) scalesRendered() {
 		if replicas.absent() || leavesOut(replicas) || other.ignores("spec", "replicas") || c.excludes(other) {
 			continue
 		}
-		other.find(ScaledReplicas, posOf(replicas), "%s: the %s of child %q scales it, and the rule undoes that", replicas.where, c.gk.Kind, c.ID.Value).Hint =
+		other.find(ScaledReplicas, posOf(replicas), "%s: the %s of child %q scales it, and the rule undoes that",
+			replicas.where, c.gk.Kind, c.ID.Value).Hint =
 			"add ignoreFields: [spec.replicas] to the child"
 	}
 }

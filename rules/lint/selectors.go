@@ -28,7 +28,8 @@ func (c *child) selectorLabels() {
 		if selector.use.Line > 0 { // The selector is a let, so the labels are more likely to be wrong.
 			pos = posOf(label)
 		}
-		e := c.find(SelectorLabels, pos, "%s: no Pod has this label, so the API server rejects the %s", f.value.where, c.gk.Kind)
+		e := c.find(SelectorLabels, pos, "%s: no Pod has this label, so the API server rejects the %s", f.value.where,
+			c.gk.Kind)
 		if e.Hint = "add it to " + labels.where; !label.absent() {
 			e.Hint = label.where + " is " + label.key()
 		}

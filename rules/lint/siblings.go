@@ -98,12 +98,14 @@ func (c *child) references() []reference {
 func (c *child) misspelt() {
 	for _, ref := range c.references() {
 		key := ref.name.key()
-		if len(c.in.named[objectName{ref.to, key}]) > 0 || c.in.lookups[objectName{core(ref.to.Kind), key}] || !c.in.Compare(len(c.in.children)) {
+		if len(c.in.named[objectName{ref.to, key}]) > 0 || c.in.lookups[objectName{core(ref.to.Kind), key}] ||
+			!c.in.Compare(len(c.in.children)) {
 			continue
 		}
 		for _, other := range c.in.children {
 			if other.gk == ref.to && c.sameNamespace(other) && isTypo(key, other.name) {
-				c.find(SiblingName, posOf(ref.name), "%s: no child is the %s %q", ref.name.where, ref.to.Kind, key).Hint = "did you mean '" + other.name + "'?"
+				c.find(SiblingName, posOf(ref.name), "%s: no child is the %s %q", ref.name.where, ref.to.Kind,
+					key).Hint = "did you mean '" + other.name + "'?"
 				break
 			}
 		}
@@ -134,7 +136,8 @@ func isTypo(a, b string) bool {
 	case 0:
 		swapped := len(a) > 1 && a[0] == b[1] && a[1] == b[0] && a[2:] == b[2:]
 		at := len(whole) - len(a)
-		within := len(whole) > 5 && at > 0 && len(a) > 1 && isLetter(whole[at-1]) && isLetter(a[0]) && isLetter(b[0]) && isLetter(a[1])
+		within := len(whole) > 5 && at > 0 && len(a) > 1 && isLetter(whole[at-1]) && isLetter(a[0]) && isLetter(b[0]) &&
+			isLetter(a[1])
 		return swapped || within && a[1:] == b[1:]
 	}
 	return false
@@ -160,7 +163,8 @@ func (c *child) keyReferences() {
 	for _, container := range p.containers() {
 		for _, e := range container.at("env").items() {
 			from := e.at("valueFrom")
-			c.hasKey(core("ConfigMap"), from.at("configMapKeyRef"), from.at("configMapKeyRef", "name"), from.at("configMapKeyRef", "key"))
+			c.hasKey(core("ConfigMap"), from.at("configMapKeyRef"), from.at("configMapKeyRef", "name"),
+				from.at("configMapKeyRef", "key"))
 			c.hasKey(core("Secret"), from.at("secretKeyRef"), from.at("secretKeyRef", "name"), from.at("secretKeyRef", "key"))
 		}
 	}
@@ -185,7 +189,8 @@ func (c *child) hasKey(to runtimeschema.GroupKind, ref, name, key value) {
 		if !known || keys[wanted] {
 			continue
 		}
-		c.find(MissingKey, posOf(key), "%s: the %s of child %q has no key %q, so the container does not start", key.where, to.Kind, other.ID.Value, wanted).Hint =
+		c.find(MissingKey, posOf(key), "%s: the %s of child %q has no key %q, so the container does not start", key.where,
+			to.Kind, other.ID.Value, wanted).Hint =
 			c.in.Suggest(wanted, maps.Keys(keys))
 	}
 }
@@ -231,7 +236,8 @@ func (c *child) backendPorts() {
 				wanted := b.at("service", "port", field)
 				have, known := service.servicePorts()
 				if text, literal := wanted.text(); literal && known && !have[field][text] {
-					c.find(BackendPort, posOf(wanted), "%s: the Service of child %q has no port %s", wanted.where, service.ID.Value, text).Hint =
+					c.find(BackendPort, posOf(wanted), "%s: the Service of child %q has no port %s", wanted.where, service.ID.Value,
+						text).Hint =
 						c.in.Suggest(text, maps.Keys(have[field]))
 				}
 			}

@@ -16,7 +16,8 @@ func (r *rule) writtenValues() {
 		w.check(let.Data, "let."+let.Name.Value)
 	}
 	for _, c := range r.children {
-		w.names, w.plain = iteratorsOf(c.Child), c.known() && c.gk != kindIn("apiextensions.k8s.io", "CustomResourceDefinition")
+		w.names, w.plain = iteratorsOf(c.Child), c.known() &&
+			c.gk != kindIn("apiextensions.k8s.io", "CustomResourceDefinition")
 		w.check(c.Template, c.Entry+": template")
 	}
 	w.names, w.plain = nil, false
@@ -37,7 +38,8 @@ type writing struct {
 
 // read are fields of Kubernetes' kinds that a program or a person reads, and that may hold
 // expressions of another tool.
-var read = []string{"data", "stringData", "annotations", "command", "args", "env", "subPathExpr", "parameters", "description", "message", "messageExpression", "expression"}
+var read = []string{"data", "stringData", "annotations", "command", "args", "env", "subPathExpr", "parameters",
+	"description", "message", "messageExpression", "expression"}
 
 // check checks a value and all values in it.
 func (w writing) check(n *source.Node, where string) {

@@ -62,7 +62,8 @@ func (z *zeroReader) read(e *source.Expr, where, before string) {
 		if kind == "" || guarded || !slices.Contains(omittedZeros[kind], m[2]) {
 			continue
 		}
-		z.find(ZeroStatus, e.Pos, "%s: a %s has no status.%s while it is 0, and the expression waits for it", where, kind, m[2]).Hint =
+		z.find(ZeroStatus, e.Pos, "%s: a %s has no status.%s while it is 0, and the expression waits for it", where, kind,
+			m[2]).Hint =
 			fmt.Sprintf("write %s.status.?%s.orValue(0)", m[1], m[2])
 	}
 	for _, name := range paths.FindAllString(text, -1) {

@@ -30,7 +30,8 @@ type crd struct {
 func readCRD(object map[string]any) (*crd, error) {
 	u := &unstructured.Unstructured{Object: object}
 	if u.GetAPIVersion() != "apiextensions.k8s.io/v1" || u.GetKind() != "CustomResourceDefinition" {
-		return nil, fmt.Errorf("%s %s is not a CustomResourceDefinition of apiextensions.k8s.io/v1", u.GetAPIVersion(), u.GetKind())
+		return nil, fmt.Errorf("%s %s is not a CustomResourceDefinition of apiextensions.k8s.io/v1", u.GetAPIVersion(),
+			u.GetKind())
 	}
 	text, err := json.Marshal(object)
 	if err != nil {
@@ -75,7 +76,8 @@ func (s *source) addCRD(object map[string]any) error {
 		}
 		k.Definition = definitionName(k.GVK)
 		s.addKind(k)
-		s.definitions[k.Definition] = decodeOnce(func() (*spec.Schema, error) { return customSchema(k, v.Schema.OpenAPIV3Schema) })
+		s.definitions[k.Definition] = decodeOnce(
+			func() (*spec.Schema, error) { return customSchema(k, v.Schema.OpenAPIV3Schema) })
 	}
 	return nil
 }

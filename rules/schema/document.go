@@ -44,7 +44,8 @@ func ReadDocument(data []byte) (*Document, error) {
 			continue
 		}
 		definition := named[get.GVK]
-		kinds[at.resource] = &Kind{GVK: get.GVK, Resource: at.resource, Namespaced: at.namespaced, Custom: !Own(definition), Definition: definition}
+		kinds[at.resource] = &Kind{GVK: get.GVK, Resource: at.resource, Namespaced: at.namespaced, Custom: !Own(definition),
+			Definition: definition}
 	}
 	for path := range d.Paths {
 		at, ok := parsePath(path)

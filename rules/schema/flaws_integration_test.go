@@ -11,7 +11,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic" //nolint:depguard // This test asks a real API server.
 
-	"reconcel/internal/devcluster"
+	"reconcel/test/devcluster"
 )
 
 // TestFlawsAgreeWithTheAPIServer creates the CRDs of TestFlawsOfFields, without storing

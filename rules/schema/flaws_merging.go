@@ -80,7 +80,8 @@ func (f *flaws) mapKeys(path string, keys []any, items map[string]any) {
 var conditional = []string{"allOf", "anyOf", "oneOf", "not"}
 
 // defining are the keys that a schema under them must not have.
-var defining = []string{"type", "additionalProperties", "default", "title", "description", "nullable", preserveUnknown, embeddedResource,
+var defining = []string{"type", "additionalProperties", "default", "title", "description", "nullable", preserveUnknown,
+	embeddedResource,
 	"x-kubernetes-int-or-string", listType, listMapKeys, mapType, "x-kubernetes-validations"}
 
 // conditions finds schemas under allOf and the like that define something: the API server

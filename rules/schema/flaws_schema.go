@@ -28,7 +28,8 @@ var unsupported = []string{"$ref", "additionalItems", "definitions", "dependenci
 func (f *flaws) root(path string, s, version map[string]any) {
 	forbidden := []string{"additionalProperties", "nullable"}
 	if subresources, _ := version["subresources"].(map[string]any); subresources["status"] != nil {
-		forbidden = append(forbidden, "allOf", "anyOf", "default", "enum", "maxProperties", "minProperties", "not", "oneOf", mapType)
+		forbidden = append(forbidden, "allOf", "anyOf", "default", "enum", "maxProperties", "minProperties", "not", "oneOf",
+			mapType)
 	}
 	for _, key := range forbidden {
 		if isSet(s[key]) {
@@ -38,7 +39,8 @@ func (f *flaws) root(path string, s, version map[string]any) {
 	named, _, _ := unstructured.NestedMap(s, "properties", "metadata", "properties")
 	for _, key := range slices.Sorted(maps.Keys(named)) {
 		if key != "name" && key != "generateName" {
-			f.add(joinPath(path+".properties.metadata.properties", key), "a schema restricts name and generateName of metadata only")
+			f.add(joinPath(path+".properties.metadata.properties", key),
+				"a schema restricts name and generateName of metadata only")
 		}
 	}
 }
@@ -107,7 +109,8 @@ func (f *flaws) itself(path string, s map[string]any) {
 	if s["uniqueItems"] == true {
 		f.add(path+".uniqueItems", "is not supported in a CRD: write x-kubernetes-list-type: set")
 	}
-	if properties, _ := s["properties"].(map[string]any); len(properties) > 0 && s["additionalProperties"] != nil && s["additionalProperties"] != true {
+	if properties, _ := s["properties"].(map[string]any); len(properties) > 0 && s["additionalProperties"] != nil &&
+		s["additionalProperties"] != true {
 		f.add(path+".additionalProperties", "excludes properties: a map has no fields of its own")
 	}
 	if keeps, given := s[preserveUnknown].(bool); given && (!keeps || s["x-kubernetes-int-or-string"] == true) {

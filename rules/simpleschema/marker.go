@@ -36,7 +36,8 @@ func readMarkers(text string) ([]marker, error) {
 			return nil, fmt.Errorf("%q: write markers as name=value, separated by blanks", text)
 		}
 		if setMarker[name] == nil && name != "required" {
-			return nil, fmt.Errorf("unknown marker %q: write required, %s", name, strings.Join(slices.Sorted(maps.Keys(setMarker)), ", "))
+			return nil, fmt.Errorf("unknown marker %q: write required, %s", name,
+				strings.Join(slices.Sorted(maps.Keys(setMarker)), ", "))
 		}
 		if slices.ContainsFunc(out, func(m marker) bool { return m.name == name && name != "validation" }) {
 			return nil, fmt.Errorf("the marker %s is there twice", name)

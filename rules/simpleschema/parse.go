@@ -59,7 +59,8 @@ func (r *reader) enter(step string) (leave func()) {
 }
 
 func (r *reader) object(path []string, fields map[string]any) (*spec.Schema, error) {
-	out := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}, Properties: map[string]spec.Schema{}}}
+	out := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"},
+		Properties: map[string]spec.Schema{}}}
 	defaults := false
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		leave := r.enter("." + name)

@@ -11,30 +11,30 @@ import (
 // Data reads data with ${...} expressions. It returns nil if the whole value is
 // invalid.
 func (v Value) Data() *Node {
-	return v.data(Value.interpolated, func(v Value, key String) bool { return !v.badDataKey(key) })
+	return readData(v, interpolatedText, func(v Value, key String) bool { return !badDataKey(v, key) })
 }
 
 // AsItIs reads data in which ${...} has no meaning.
 func (v Value) AsItIs() *Node {
-	return v.data(Value.verbatim, func(Value, String) bool { return true })
+	return readData(v, verbatimText, func(Value, String) bool { return true })
 }
 
-// data reads data. readText reads its texts, and accepts says which keys to keep.
-func (v Value) data(readText func(Value) *Node, accepts func(Value, String) bool) *Node {
+// readData reads data. readText reads its texts, and accepts says which keys to keep.
+func readData(v Value, readText func(Value) *Node, accepts func(Value, String) bool) *Node {
 	d := &Node{Pos: v.Pos()}
 	switch v.node.Kind {
 	case yaml.MappingNode:
 		d.Kind = Map
 		for _, e := range v.Entries() {
 			if accepts(v, e.Key) {
-				d.add(e.Key, e.Value.data(readText, accepts))
+				d.add(e.Key, readData(e.Value, readText, accepts))
 			}
 		}
 		d.Lacking = len(d.Fields) < v.Len()
 	case yaml.SequenceNode:
 		d.Kind = List
 		for _, item := range v.PeekItems() {
-			if value := item.data(readText, accepts); value != nil {
+			if value := readData(item, readText, accepts); value != nil {
 				d.Items = append(d.Items, value)
 			}
 		}
@@ -43,18 +43,18 @@ func (v Value) data(readText func(Value) *Node, accepts func(Value, String) bool
 		if v.IsText() {
 			return readText(v)
 		}
-		return v.parseNumber()
+		return parseNumber(v)
 	default:
 		return nil
 	}
 	return d
 }
 
-func (v Value) verbatim() *Node { return &Node{Kind: Text, Pos: v.Pos(), Value: v.node.Value} }
+func verbatimText(v Value) *Node { return &Node{Kind: Text, Pos: v.Pos(), Value: v.node.Value} }
 
 // badDataKey records an error for keys that are not literals: computed keys, and
 // keys that YAML made from an expression with a colon.
-func (v Value) badDataKey(key String) bool {
+func badDataKey(v Value, key String) bool {
 	open := strings.Contains(key.Value, "${")
 	switch {
 	case strings.Contains(key.Value, " ? "), open && !strings.Contains(key.Value, "}"):
@@ -68,13 +68,13 @@ func (v Value) badDataKey(key String) bool {
 	return true
 }
 
-// interpolated reads a string that may contain ${...}.
-func (v Value) interpolated() *Node {
-	d := v.verbatim()
+// interpolatedText reads a string that may contain ${...}.
+func interpolatedText(v Value) *Node {
+	d := verbatimText(v)
 	if !strings.Contains(v.node.Value, "${") {
 		return d
 	}
-	parts := v.splitParts(v.text.scalar(v.node))
+	parts := celText{v, v.text.scalar(v.node)}.split()
 	switch {
 	case parts == nil:
 		return nil
@@ -88,7 +88,7 @@ func (v Value) interpolated() *Node {
 var digits = regexp.MustCompile(`^[-+]?[0-9][0-9_]*$`)
 
 // parseNumber reads null, booleans and numbers.
-func (v Value) parseNumber() *Node {
+func parseNumber(v Value) *Node {
 	d := &Node{Pos: v.Pos(), Written: v.node.Value}
 	switch v.node.Tag {
 	case "!!null":
@@ -123,7 +123,7 @@ func (v Value) Sentence() *Node {
 	if !v.IsTextOf("text") {
 		return nil
 	}
-	return v.interpolated()
+	return interpolatedText(v)
 }
 
 // Computed reports whether a scalar contains ${...}.

@@ -13,20 +13,14 @@ import (
 // the style in which they are written.
 type Digest [sha256.Size]byte
 
-// Digest returns the digest of the value.
-func (v Value) Digest() (d Digest) {
-	h := sha256.New()
-	digest(h, v.node)
-	h.Sum(d[:0])
-	return d
-}
-
-// DigestWithout returns the digest of a map without some keys.
-func (v Value) DigestWithout(keys ...string) (d Digest) {
+// Digest returns the digest of the value, and of a map without some of its keys.
+func (v Value) Digest(without ...string) (d Digest) {
 	rest := *v.node
-	rest.Content = nil
-	for k, n := range v.pairs() {
-		if !slices.Contains(keys, k.Value) {
+	if v.IsMap() {
+		rest.Content = nil
+	}
+	for k, n := range pairsOf(v.node) {
+		if !slices.Contains(without, k.Value) {
 			rest.Content = append(rest.Content, k, n)
 		}
 	}

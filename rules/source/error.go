@@ -36,7 +36,8 @@ func NewError(pos Pos, rule, message, hint string) *Error {
 }
 
 // Emptied is a hint for a file without content.
-const Emptied = "> empties a file before the command runs: if it failed, run it again, for reconcel crd with -o instead of >; or delete the file"
+const Emptied = "> empties a file before the command runs: if it failed, run it again, for reconcel crd with -o " +
+	"instead of >; or delete the file"
 
 // Error prints position and text in one line.
 func (e *Error) Error() string { return e.Pos.String() + ": " + e.Text() }

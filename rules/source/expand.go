@@ -40,7 +40,7 @@ func (x *expander) expand(n *yaml.Node) int {
 	if x.depth++; x.depth > MaxDepth {
 		x.reject(n, fmt.Sprintf("nested more than %d levels deep", MaxDepth), "")
 	}
-	if x.depth == x.value.RuleDepth {
+	if x.depth == x.value.Reader.RuleDepth {
 		v := x.value
 		v.node = n
 		if name := v.Peek("name"); name.IsText() {
@@ -64,7 +64,7 @@ func (x *expander) expand(n *yaml.Node) int {
 	if n.Kind == yaml.MappingNode {
 		x.merge(n)
 	}
-	if x.depth--; x.depth < x.value.RuleDepth {
+	if x.depth--; x.depth < x.value.Reader.RuleDepth {
 		x.value.rule = ""
 	}
 	delete(x.active, n)

@@ -37,7 +37,8 @@ func (t *text) explain(err error) *Error {
 	case end == 0:
 		return NewError(at, "", "not valid YAML: "+problem, "a quote is opened here and never closed")
 	default:
-		return NewError(at, "", fmt.Sprintf("not valid YAML: the text in quotes that begins here ends in line %d", end), "close the quote on this line")
+		return NewError(at, "", fmt.Sprintf("not valid YAML: the text in quotes that begins here ends in line %d", end),
+			"close the quote on this line")
 	}
 	var p Pos
 	switch problem {
@@ -50,7 +51,8 @@ func (t *text) explain(err error) *Error {
 	case "did not find expected key", "did not find expected '-' indicator", "did not find expected node content",
 		"did not find expected <document start>":
 		p = t.firstPosition(t.constructStart(t.offset(stop).Line))
-	case "did not find expected ',' or ']'", "did not find expected ',' or '}'", "did not find expected whitespace or line break":
+	case "did not find expected ',' or ']'", "did not find expected ',' or '}'",
+		"did not find expected whitespace or line break":
 		last := t.offset(stop).Line
 		return t.explainFlow(t.constructStart(last), last, problem)
 	case "did not find expected alphabetic or numeric character":
@@ -66,7 +68,8 @@ func (t *text) explain(err error) *Error {
 	if name, found := strings.CutPrefix(problem, "unknown anchor '"); found {
 		name, _, _ = strings.Cut(name, "'")
 		at := max(strings.LastIndex(t.data[:stop], "*"+name), 0)
-		return NewError(t.offset(at), "", "not valid YAML: "+problem, "no &"+name+" stands before it; if it is text, quote it")
+		return NewError(t.offset(at), "", "not valid YAML: "+problem,
+			"no &"+name+" stands before it; if it is text, quote it")
 	}
 	if s := t.slip(p, problem); s.line > 0 {
 		return NewError(t.firstPosition(s.line), "", "not valid YAML: "+s.says, s.answer)

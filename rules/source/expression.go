@@ -18,22 +18,23 @@ func (v Value) Expr() *Expr {
 		return nil
 	}
 	if !v.IsScalar() || v.IsNull() {
-		v.notExpr()
+		notExpr(v)
 		return nil
 	}
 	if n.Tag == "!!int" && !celInt.MatchString(n.Value) {
 		v.Errorf("%s is not a number in CEL", n.Value).Hint = "write it in decimal"
 		return nil
 	}
-	sc := v.text.scalar(n)
-	e := sc.expr(0, len(sc.runes))
+	c := celText{v, v.text.scalar(n)}
+	e := c.expr(0, len(c.runes))
 	if n.Tag == "!!bool" {
 		e.Text = strings.ToLower(e.Text) // YAML accepts True and TRUE, CEL does not.
 	}
-	if v.checkWrapped(sc, e) || !v.checkLimits(e) {
+	if c.checkWrapped(e) || !c.checkLimits(e) {
 		return nil
 	}
-	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 && (v.checkComment(sc) || v.checkComma(sc)) {
+	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 &&
+		(c.checkComment() || c.checkComma()) {
 		return nil
 	}
 	return e
@@ -41,13 +42,14 @@ func (v Value) Expr() *Expr {
 
 // notExpr records an error for a value that is not an expression. Most often YAML
 // has read an expression differently.
-func (v Value) notExpr() {
+func notExpr(v Value) {
 	n := v.node
 	e := v.Errorf("expected an expression, got %s", v.Describe())
 	switch {
 	case v.IsNull():
 		e.Hint = "write one, or remove the key"
-	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle == 0 && len(n.Content) == 2 && n.Content[1].Kind == yaml.ScalarNode:
+	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle == 0 && len(n.Content) == 2 &&
+		n.Content[1].Kind == yaml.ScalarNode:
 		value := strings.TrimLeft(v.text.line(v.Pos().Line), " ")
 		e.Hint = "YAML reads \": \" as the end of a key: " + quoteIt(strings.TrimPrefix(value, "- "))
 	case n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle == 0:
@@ -57,26 +59,34 @@ func (v Value) notExpr() {
 	}
 }
 
-// checkLength reports whether an expression is neither empty nor too long.
-func (v Value) checkLimits(e *Expr) bool {
+// A celText is a scalar that is CEL, or text with CEL in it.
+type celText struct {
+	value Value
+	*scalar
+}
+
+// checkLimits reports whether an expression is neither empty nor too long.
+func (c celText) checkLimits(e *Expr) bool {
 	switch {
 	case e.Text == "":
-		v.ErrorAt(e.Pos, "expression is empty")
+		c.value.ErrorAt(e.Pos, "expression is empty")
 	case len(e.Text) > maxExpression:
-		v.ErrorAt(e.Pos, "expression has %d bytes, at most %d are allowed", len(e.Text), maxExpression).Hint = "split it with let"
+		c.value.ErrorAt(e.Pos, "expression has %d bytes, at most %d are allowed", len(e.Text),
+			maxExpression).Hint = "split it with let"
 	default:
-		v.expressions = append(v.expressions, e)
-		if len(v.expressions) == maxExpressions+1 {
-			v.ErrorAt(e.Pos, "more than %d expressions in all files together", maxExpressions)
+		r := c.value.Reader
+		r.expressions = append(r.expressions, e)
+		if len(r.expressions) == maxExpressions+1 {
+			c.value.ErrorAt(e.Pos, "more than %d expressions in all files together", maxExpressions)
 		}
-		return len(v.expressions) <= maxExpressions
+		return len(r.expressions) <= maxExpressions
 	}
 	return false
 }
 
 // checkWrapped records an error for ${ in bare CEL.
-func (v Value) checkWrapped(sc *scalar, e *Expr) bool {
-	r := sc.runes
+func (c celText) checkWrapped(e *Expr) bool {
+	r := c.runes
 	for i := 0; i < len(r); {
 		t, after := nextToken(r, i)
 		if t != tokenOther || r[i] != '$' || after == len(r) || r[after] != '{' {
@@ -84,12 +94,13 @@ func (v Value) checkWrapped(sc *scalar, e *Expr) bool {
 			continue
 		}
 		hint := "remove the ${ }"
-		if end, _ := closingBrace(r, i+2); strings.HasPrefix(e.Text, "${") && end >= 0 && strings.TrimSpace(string(r[end+1:])) == "" {
-			if inner := sc.expr(i+2, end).Text; len(inner) <= 60 && !strings.Contains(inner, "\n") {
+		if end, _ := closingBrace(r, i+2); strings.HasPrefix(e.Text, "${") && end >= 0 &&
+			strings.TrimSpace(string(r[end+1:])) == "" {
+			if inner := c.expr(i+2, end).Text; len(inner) <= 60 && !strings.Contains(inner, "\n") {
 				hint = "write " + inner
 			}
 		}
-		v.ErrorAt(sc.at(i), "is already an expression, without ${...}").Hint = hint
+		c.value.ErrorAt(c.at(i), "is already an expression, without ${...}").Hint = hint
 		return true
 	}
 	return false
@@ -97,26 +108,26 @@ func (v Value) checkWrapped(sc *scalar, e *Expr) bool {
 
 // checkComment records an error for a string that YAML ends at " #", where a comment
 // begins. CEL would only report that the string is not closed.
-func (v Value) checkComment(sc *scalar) bool {
+func (c celText) checkComment() bool {
 	open := false
-	for i := 0; i < len(sc.runes) && !open; {
+	for i := 0; i < len(c.runes) && !open; {
 		var t token
-		t, i = nextToken(sc.runes, i)
+		t, i = nextToken(c.runes, i)
 		open = t == tokenOpen
 	}
-	p, found := v.commentAfter(sc)
+	p, found := c.commentAfter()
 	if !open || !found {
 		return false
 	}
-	v.ErrorAt(p, "YAML begins a comment at \" #\", within a string of the expression").Hint = v.wholeLine(sc)
+	c.value.ErrorAt(p, "YAML begins a comment at \" #\", within a string of the expression").Hint = c.wholeLine()
 	return true
 }
 
 // checkComma records an error for an expression that YAML ends at a comma, within { } or
 // [ ].
-func (v Value) checkComma(sc *scalar) bool {
+func (c celText) checkComma() bool {
 	open := 0
-	for _, r := range sc.runes {
+	for _, r := range c.runes {
 		switch r {
 		case '(':
 			open++
@@ -124,28 +135,28 @@ func (v Value) checkComma(sc *scalar) bool {
 			open--
 		}
 	}
-	p := sc.at(len(sc.runes))
-	if c := v.text.cursor(p); open <= 0 || c.peek() != ',' {
+	p := c.at(len(c.runes))
+	if after := c.value.text.cursor(p); open <= 0 || after.peek() != ',' {
 		return false
 	}
-	v.ErrorAt(p, "YAML ends the expression at this comma, within { } or [ ]").Hint = "quote the whole expression"
+	c.value.ErrorAt(p, "YAML ends the expression at this comma, within { } or [ ]").Hint = "quote the whole expression"
 	return true
 }
 
 // wholeLine returns the hint to quote a value together with the rest of its line,
 // which YAML read as a comment.
-func (v Value) wholeLine(sc *scalar) string {
-	p := sc.at(0)
-	line := []rune(v.text.line(p.Line))
-	if len(sc.marks) > 1 || p.Column > len(line) {
+func (c celText) wholeLine() string {
+	p := c.at(0)
+	line := []rune(c.value.text.line(p.Line))
+	if len(c.marks) > 1 || p.Column > len(line) {
 		return "quote the whole value"
 	}
 	return quoteIt(strings.TrimSpace(string(line[p.Column-1:])))
 }
 
-// splitParts splits text at its ${...}. It returns nil after an error.
-func (v Value) splitParts(sc *scalar) []Part {
-	r := sc.runes
+// split splits text at its ${...}. It returns nil after an error.
+func (c celText) split() []Part {
+	r := c.runes
 	var parts []Part
 	var plain strings.Builder
 	for i := 0; i < len(r); {
@@ -158,11 +169,11 @@ func (v Value) splitParts(sc *scalar) []Part {
 		case i+1 < len(r) && r[i+1] == '{':
 			end, hidden := closingBrace(r, i+2)
 			if end < 0 {
-				v.unclosed(sc, i, hidden)
+				c.unclosed(i, hidden)
 				return nil
 			}
-			e := sc.expr(i+2, end)
-			if !v.checkLimits(e) {
+			e := c.expr(i+2, end)
+			if !c.checkLimits(e) {
 				return nil
 			}
 			if plain.Len() > 0 {
@@ -182,26 +193,26 @@ func (v Value) splitParts(sc *scalar) []Part {
 	return parts
 }
 
-func (v Value) unclosed(sc *scalar, start, hidden int) {
+func (c celText) unclosed(start, hidden int) {
 	const hint = "write } after the expression, or $${ for a literal ${"
 	switch {
 	case hidden < 0:
-		v.ErrorAt(sc.at(start), "${ is never closed").Hint = hint
-	case sc.runes[hidden] == '/':
-		v.ErrorAt(sc.at(hidden), "${ is never closed: the comment extends over its }").Hint = "remove the comment"
+		c.value.ErrorAt(c.at(start), "${ is never closed").Hint = hint
+	case c.runes[hidden] == '/':
+		c.value.ErrorAt(c.at(hidden), "${ is never closed: the comment extends over its }").Hint = "remove the comment"
 	default:
-		e := v.ErrorAt(sc.at(hidden), "a string inside ${...} is never closed")
+		e := c.value.ErrorAt(c.at(hidden), "a string inside ${...} is never closed")
 		e.Hint = "close its quote"
-		if _, found := v.commentAfter(sc); found {
-			e.Hint = "YAML begins a comment at \" #\": " + v.wholeLine(sc)
+		if _, found := c.commentAfter(); found {
+			e.Hint = "YAML begins a comment at \" #\": " + c.wholeLine()
 		}
 	}
 }
 
 // commentAfter returns the position of the comment that follows the scalar, and
 // whether there is one.
-func (v Value) commentAfter(sc *scalar) (Pos, bool) {
-	c := v.text.cursor(sc.at(len(sc.runes)))
-	c.skipBlanks()
-	return Pos{sc.file, c.line, c.column}, c.peek() == '#'
+func (c celText) commentAfter() (Pos, bool) {
+	after := c.value.text.cursor(c.at(len(c.runes)))
+	after.skipBlanks()
+	return Pos{c.file, after.line, after.column}, after.peek() == '#'
 }

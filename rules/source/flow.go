@@ -43,7 +43,8 @@ func (t *text) explainFlow(from, to int, problem string) *Error {
 	if i >= 0 {
 		p.Column = column + i
 	}
-	return NewError(p, "", problem, "is a comma missing, or the bracket that closes? Inside { } and [ ] an expression with ?, [ or a comma needs quotes")
+	return NewError(p, "", problem, "is a comma missing, or the bracket that closes? Inside { } and [ ] an expression "+
+		"with ?, [ or a comma needs quotes")
 }
 
 // signs are the characters with a special meaning at the start of a YAML value.

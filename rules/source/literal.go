@@ -19,7 +19,8 @@ func (v Value) WrongShape(expected string) {
 	switch {
 	case expected == "a list" && v.IsMap():
 		e.Hint = "begin each item with \"- \""
-	case expected == "a list" && v.IsScalar() && !v.Computed() && slices.Contains(listsOfText, v.path[strings.LastIndexByte(v.path, '.')+1:]):
+	case expected == "a list" && v.IsScalar() && !v.Computed() &&
+		slices.Contains(listsOfText, v.path[strings.LastIndexByte(v.path, '.')+1:]):
 		e.Hint = "write [" + Quoted(v.node.Value) + "]"
 	case strings.HasPrefix(expected, "a map") && v.IsList() && v.node.Style&yaml.FlowStyle == 0:
 		e.Hint = "write its keys without \"- \""
@@ -56,9 +57,9 @@ func (v Value) Literal() (String, bool) {
 }
 
 // OneOf returns a literal that must be one of a few strings.
-func (v Value) OneOf(cs Choices) String { return v.oneOf(cs.texts()) }
+func (v Value) OneOf(cs Choices) String { return oneOf(v, cs.texts()) }
 
-func (v Value) oneOf(texts []string) String {
+func oneOf(v Value, texts []string) String {
 	if !v.Missing() && !v.IsText() {
 		v.WrongShape(joinOr(texts))
 		return String{}

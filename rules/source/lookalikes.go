@@ -13,41 +13,50 @@ import (
 var namesElsewhere = map[string]string{
 	"nil": "null", "None": "null", "undefined": "null", "True": "true", "False": "false",
 	"len": "size", "length": "size", "count": "size", "range": "lists.range", "toString": "string", "str": "string",
-	"default": "orValue", "coalesce": "orValue", "getOrElse": "orValue", "toLower": "lowerAscii", "toUpper": "upperAscii", "lower": "lowerAscii", "upper": "upperAscii",
-	"toLowerCase": "lowerAscii", "toUpperCase": "upperAscii", "any": "exists", "some": "exists", "includes": "contains", "has_key": "has", "defined": "has", "foreach": "map",
-	"printf": "format", "sprintf": "format", "fmt": "format", "toInt": "int", "atoi": "int", "quote": "strings.quote", "trimSpace": "trim",
-	"metadata": "self.metadata", "spec": "self.spec", "status": "self.status", "object": "self", "this": "self", "instance": "self", "resource": "self", "xr": "self", "composite": "self", "oxr": "self",
-	"toYaml": "yaml.marshal(...)", "fromYaml": "yaml.unmarshal(...)", "toJson": "json.marshal(...)", "to_json": "json.marshal(...)", "jsonencode": "json.marshal(...)", "fromJson": "json.unmarshal(...)",
-	"hash": "hash.sha256(...)", "sha256": "hash.sha256(...)", "sha256sum": "hash.sha256(...)", "md5": "hash.md5(...)", "sha1": "hash.sha256(...)",
-	"base64": "base64.encode(bytes(...))", "b64enc": "base64.encode(bytes(...))", "base64_encode": "base64.encode(bytes(...))", "b64dec": "string(base64.decode(...))", "base64_decode": "string(base64.decode(...))",
+	"default": "orValue", "coalesce": "orValue", "getOrElse": "orValue", "toLower": "lowerAscii", "toUpper": "upperAscii",
+	"lower": "lowerAscii", "upper": "upperAscii",
+	"toLowerCase": "lowerAscii", "toUpperCase": "upperAscii", "any": "exists", "some": "exists", "includes": "contains",
+	"has_key": "has", "defined": "has", "foreach": "map",
+	"printf": "format", "sprintf": "format", "fmt": "format", "toInt": "int", "atoi": "int", "quote": "strings.quote",
+	"trimSpace": "trim",
+	"metadata":  "self.metadata", "spec": "self.spec", "status": "self.status", "object": "self", "this": "self",
+	"instance": "self", "resource": "self", "xr": "self", "composite": "self", "oxr": "self",
+	"toYaml": "yaml.marshal(...)", "fromYaml": "yaml.unmarshal(...)", "toJson": "json.marshal(...)",
+	"to_json": "json.marshal(...)", "jsonencode": "json.marshal(...)", "fromJson": "json.unmarshal(...)",
+	"hash": "hash.sha256(...)", "sha256": "hash.sha256(...)", "sha256sum": "hash.sha256(...)", "md5": "hash.md5(...)",
+	"sha1":   "hash.sha256(...)",
+	"base64": "base64.encode(bytes(...))", "b64enc": "base64.encode(bytes(...))",
+	"base64_encode": "base64.encode(bytes(...))", "b64dec": "string(base64.decode(...))",
+	"base64_decode": "string(base64.decode(...))",
 }
 
 // advice maps names that rules cannot have to what to do instead.
 var advice = map[string]string{
-	"schema":    "the resource is self: write self.spec or self.metadata", // kro
-	"each":      "in readyWhen, the object is child",                      // kro
-	"omit":      "to leave a field out, write when(condition, value)",     // kro
-	"request":   "the resource is self: write self.spec or self.metadata", // Kyverno
-	"local":     "name a value with let, and write its name",              // Terraform
-	"module":    "a child is written by its id",                           // Terraform
-	"Values":    "the values are fields of the resource: write self.spec", // Helm
-	"Release":   "write self.metadata.name or self.metadata.namespace",    // Helm
-	"Chart":     "name a value with let, and write its name",              // Helm
-	"include":   "name a value with let, and write its name",              // Helm
-	"tpl":       "write ${...} in the text",                               // Helm
-	"required":  "write a check in validate",                              // Helm
-	"lookup":    "declare the object in lookups, and write its id",        // Helm
-	"indent":    "write the data as YAML: it needs no indentation of text",
-	"nindent":   "write the data as YAML: it needs no indentation of text",
-	"params":    "the parameters are fields of the resource: write self.spec",
-	"inputs":    "the parameters are fields of the resource: write self.spec",
-	"now":       "rules cannot read the clock: elapsed(time, duration) says whether a moment has come",
-	"random":    "rules have no random numbers: the same objects must give the same result",
-	"randAlpha": "rules have no random numbers: the same objects must give the same result; generate makes passwords of a Secret",
-	"uuid":      "rules have no random numbers: self.metadata.uid is unique",
-	"uuidv4":    "rules have no random numbers: self.metadata.uid is unique",
-	"env":       "rules cannot read the environment",
-	"not":       "write !",
+	"schema":   "the resource is self: write self.spec or self.metadata", // kro
+	"each":     "in readyWhen, the object is child",                      // kro
+	"omit":     "to leave a field out, write when(condition, value)",     // kro
+	"request":  "the resource is self: write self.spec or self.metadata", // Kyverno
+	"local":    "name a value with let, and write its name",              // Terraform
+	"module":   "a child is written by its id",                           // Terraform
+	"Values":   "the values are fields of the resource: write self.spec", // Helm
+	"Release":  "write self.metadata.name or self.metadata.namespace",    // Helm
+	"Chart":    "name a value with let, and write its name",              // Helm
+	"include":  "name a value with let, and write its name",              // Helm
+	"tpl":      "write ${...} in the text",                               // Helm
+	"required": "write a check in validate",                              // Helm
+	"lookup":   "declare the object in lookups, and write its id",        // Helm
+	"indent":   "write the data as YAML: it needs no indentation of text",
+	"nindent":  "write the data as YAML: it needs no indentation of text",
+	"params":   "the parameters are fields of the resource: write self.spec",
+	"inputs":   "the parameters are fields of the resource: write self.spec",
+	"now":      "rules cannot read the clock: elapsed(time, duration) says whether a moment has come",
+	"random":   "rules have no random numbers: the same objects must give the same result",
+	"randAlpha": "rules have no random numbers: the same objects must give the same result; generate makes passwords of " +
+		"a Secret",
+	"uuid":   "rules have no random numbers: self.metadata.uid is unique",
+	"uuidv4": "rules have no random numbers: self.metadata.uid is unique",
+	"env":    "rules cannot read the environment",
+	"not":    "write !",
 
 	"previous": "write previous(id) with the id of a child",
 }
@@ -82,7 +91,8 @@ var operatorsElsewhere = []lookAlike{
 	{regexp.MustCompile(`=>|->`), "write .map(x, ...) with a name and an expression"},
 	{regexp.MustCompile(`[^=!<>]=[^=~>]`), "write == to compare"},
 	{regexp.MustCompile(`[^|]\|\s*default\b`), "append .orValue(...) to a field with .?"},
-	{regexp.MustCompile(`[^|]\|\s*(?:to_?[yY]aml|to_?[jJ]son|n?indent)\b`), "rules have no pipes: write the map itself for data, and yaml.marshal(...) or json.marshal(...) for a text"},
+	{regexp.MustCompile(`[^|]\|\s*(?:to_?[yY]aml|to_?[jJ]son|n?indent)\b`),
+		"rules have no pipes: write the map itself for data, and yaml.marshal(...) or json.marshal(...) for a text"},
 	{regexp.MustCompile(`[^|]\|\s*[a-z]\w*\s*(?:[("']|$|\|)`), "rules have no pipes: write function(value)"},
 	{regexp.MustCompile(`[^|]\|(?:[^|]|$)`), "write || for or"},
 	{regexp.MustCompile(`[^&]&(?:[^&]|$)`), "write && for and"},
@@ -121,17 +131,28 @@ func IsPlainText(expression string) bool {
 // textsElsewhere are expressions of other tools in literal texts. The first one has no
 // meaning in any text of rules.
 var textsElsewhere = []lookAlike{
-	{regexp.MustCompile(`\{\{-?\s*(?:\w+\s+)?\.(?:Values|Release|Chart)\b[^}]*\}\}`), "rules are no Helm templates: write ${self.spec...} for a value of the resource"},
-	{regexp.MustCompile(`\{\{\s*request\.(?:object|oldObject|namespace|name)\b[^}]*\}\}`), "the resource is self: write ${self.spec...} or ${self.metadata...}"}, // Kyverno
-	{regexp.MustCompile(`\{\{[^}]*\}\}`), "{{ }} is not supported: write ${...} for a value"},                                                                    // Go templates, Jinja, Argo
-	{regexp.MustCompile(`\{%[^%]*%\}`), "{% %} is not supported: write ${condition ? a : b}"},                                                                    // Jinja
-	{regexp.MustCompile(`\{[$@]?\.(?:spec|metadata|status|data)[\w.\[\]*'"]*\}`), "write ${self.spec...} for a value of the resource"},                           // kubectl
-	{regexp.MustCompile(`^\$?\.(?:spec|metadata|status|data)\.[\w.\[\]]+$`), "write ${self.spec...} for a value of the resource"},                                // kubectl, jq
-	{regexp.MustCompile(`#\{[^}]*\}`), "#{ } is not supported: write ${...} for a value"},                                                                        // Ruby
-	{regexp.MustCompile(`%\(\w+\)s`), "%( ) is not supported: write ${...} for a value"},                                                                         // Python
-	{regexp.MustCompile(`\$\([a-z][\w-]*\.[\w.-]+\)`), "$( ) is not supported: write ${...} for a value"},                                                        // Tekton
-	{regexp.MustCompile(`^\$\(?[A-Z][A-Z0-9_]*\)?$`), "rules cannot read the environment: write ${self.spec...} for a value of the resource"},                    // shells
-	{regexp.MustCompile(`^@[\w.]+@$`), "@ @ is not supported: write ${...} for a value"},                                                                         // Autoconf, Maven
+	{regexp.MustCompile(`\{\{-?\s*(?:\w+\s+)?\.(?:Values|Release|Chart)\b[^}]*\}\}`),
+		"rules are no Helm templates: write ${self.spec...} for a value of the resource"},
+	{regexp.MustCompile(`\{\{\s*request\.(?:object|oldObject|namespace|name)\b[^}]*\}\}`),
+		"the resource is self: write ${self.spec...} or ${self.metadata...}"}, // Kyverno
+	{regexp.MustCompile(`\{\{[^}]*\}\}`), "{{ }} is not supported: write ${...} for a value"},
+	// Go templates, Jinja, Argo
+	{regexp.MustCompile(`\{%[^%]*%\}`), "{% %} is not supported: write ${condition ? a : b}"},
+	// Jinja
+	{regexp.MustCompile(`\{[$@]?\.(?:spec|metadata|status|data)[\w.\[\]*'"]*\}`),
+		"write ${self.spec...} for a value of the resource"}, // kubectl
+	{regexp.MustCompile(`^\$?\.(?:spec|metadata|status|data)\.[\w.\[\]]+$`),
+		"write ${self.spec...} for a value of the resource"}, // kubectl, jq
+	{regexp.MustCompile(`#\{[^}]*\}`), "#{ } is not supported: write ${...} for a value"},
+	// Ruby
+	{regexp.MustCompile(`%\(\w+\)s`), "%( ) is not supported: write ${...} for a value"},
+	// Python
+	{regexp.MustCompile(`\$\([a-z][\w-]*\.[\w.-]+\)`), "$( ) is not supported: write ${...} for a value"},
+	// Tekton
+	{regexp.MustCompile(`^\$\(?[A-Z][A-Z0-9_]*\)?$`),
+		"rules cannot read the environment: write ${self.spec...} for a value of the resource"}, // shells
+	{regexp.MustCompile(`^@[\w.]+@$`), "@ @ is not supported: write ${...} for a value"},
+	// Autoconf, Maven
 }
 
 // A Foreign is an expression of another tool in a literal text.

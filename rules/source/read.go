@@ -18,12 +18,12 @@ func (sh *Shape) ReadFile(file File) (*Node, error) {
 	for _, more := range docs[1:] {
 		more.Errorf("a second document").Hint = "write it into a file of its own"
 	}
-	return docs[0].read(sh.Schema()), r.Err(file)
+	return sh.Schema().read(docs[0]), r.Err(file)
 }
 
-// read returns the value if it conforms to a schema. Otherwise it records an error
+// read returns a value if it conforms to the schema. Otherwise it records an error
 // and returns nil.
-func (v Value) read(s *Schema) *Node {
+func (s *Schema) read(v Value) *Node {
 	switch {
 	case v.Broken():
 		return nil
@@ -33,22 +33,22 @@ func (v Value) read(s *Schema) *Node {
 	}
 	for _, one := range s.AnyOf {
 		if one.accepts(v) {
-			return v.read(one)
+			return one.read(v)
 		}
 	}
 	others, _ := s.Others.(*Schema)
 	switch {
 	case s.shape != nil:
-		return v.readShape(s.shape)
+		return s.shape.read(v)
 	case others != nil:
 		d := &Node{Kind: Map, Pos: v.Pos()}
 		for _, e := range v.Entries() {
-			d.add(e.Key, e.Value.read(others))
+			d.add(e.Key, others.read(e.Value))
 		}
 		return d
 	case s.Items != nil:
-		return v.readItems(s.Items)
-	case s.Enum != nil && v.oneOf(s.Enum).Value == "":
+		return s.Items.readEach(v)
+	case s.Enum != nil && oneOf(v, s.Enum).Value == "":
 		return nil
 	case s == DurationText && v.Duration(1).Value == 0:
 		return nil
@@ -64,25 +64,25 @@ func (v Value) read(s *Schema) *Node {
 	return d
 }
 
-func (v Value) readShape(sh *Shape) *Node {
+func (sh *Shape) read(v Value) *Node {
 	t := v.Table(sh)
 	d := &Node{Kind: Map, Pos: v.Pos()}
 	for _, e := range v.PeekEntries() {
 		if k := sh.Find(e.Key.Value); k != nil {
-			d.add(e.Key, t.Key(k.Name).read(k.Value))
+			d.add(e.Key, k.Value.read(t.Key(k.Name)))
 		}
 	}
 	return d
 }
 
-// readItems reads a list. Errors in an item with a name include the name.
-func (v Value) readItems(item *Schema) *Node {
+// readEach reads a list of values of the schema. Errors in an item with a name include the name.
+func (s *Schema) readEach(v Value) *Node {
 	d := &Node{Kind: List, Pos: v.Pos()}
 	for _, at := range v.PeekItems() {
 		if name := at.Peek("name"); name.IsText() && name.Scalar() != "" {
 			at = at.Named(name.Scalar())
 		}
-		if value := at.read(item); value != nil {
+		if value := s.read(at); value != nil {
 			d.Items = append(d.Items, value)
 		}
 	}
@@ -141,6 +141,7 @@ func (s *Schema) noun() string {
 		return joinOr(s.Enum)
 	}
 	return map[string]string{
-		"object": "a map", "array": "a list", "null": "null", "boolean": "true or false", "integer": "a whole number", "string": "a string",
+		"object": "a map", "array": "a list", "null": "null", "boolean": "true or false", "integer": "a whole number",
+		"string": "a string",
 	}[s.Type[0]]
 }

@@ -35,7 +35,8 @@ func (t *text) slip(p Pos, problem string) slip {
 		}
 		switch m := tightKey.FindStringSubmatch(last); {
 		case noBlank.MatchString(last):
-			return slip{before, "the dash of an item needs a blank after it", "write " + strings.Replace(strings.TrimSpace(last), "-", "- ", 1)}
+			return slip{before, "the dash of an item needs a blank after it",
+				"write " + strings.Replace(strings.TrimSpace(last), "-", "- ", 1)}
 		case m != nil:
 			return slip{before, "a key needs a blank after its colon", "write " + m[1] + ": " + m[2]}
 		case plainText.MatchString(last):
@@ -47,7 +48,8 @@ func (t *text) slip(p Pos, problem string) slip {
 		if column(last) > column(line) && odd(line) && !odd(last) {
 			return slip{p.Line, "is indented less than the line before", ""}
 		}
-		if opener := t.written(before, -1); opener > 0 && column(last) > column(line) && column(line) > indentation(t.line(opener)) {
+		if opener := t.written(before, -1); opener > 0 && column(last) > column(line) &&
+			column(line) > indentation(t.line(opener)) {
 			return slip{before, "is indented more than the next line, which belongs to the same map or list", ""}
 		}
 		for l := before; l > 0; l = t.written(l, -1) {

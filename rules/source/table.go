@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -91,7 +92,7 @@ func (v Value) Table(sh *Shape) Table {
 	}
 	t.values = make(map[string]*yaml.Node)
 	var meant []string
-	v.eachEntry(func(key String, n *yaml.Node) {
+	eachEntry(v, func(key String, n *yaml.Node) {
 		name := key.Value
 		if sh.Find(name) != nil {
 			t.values[name] = n
@@ -118,7 +119,7 @@ func (t Table) Key(name string) Value { return t.value.atKey(name, t.values[name
 // Written returns the position of a key, and whether the file has it. Misspelt and
 // repeated keys count.
 func (t Table) Written(name string) (Pos, bool) {
-	for key := range t.value.pairs() {
+	for key := range pairsOf(t.value.node) {
 		if k := t.shape.Find(key.Value); k != nil && k.Name == name || k == nil && t.shape.Meant(key.Value) == name {
 			return t.value.text.pos(key), true
 		}
@@ -129,7 +130,7 @@ func (t Table) Written(name string) (Pos, bool) {
 // Unread returns the values of keys that are not in the shape.
 func (t Table) Unread() []Value {
 	var values []Value
-	for key, n := range t.value.pairs() {
+	for key, n := range pairsOf(t.value.node) {
 		if t.values[key.Value] != n {
 			values = append(values, t.value.atKey(key.Value, n))
 		}
@@ -152,22 +153,22 @@ type Entry struct {
 // invalid keys.
 func (v Value) Entries() []Entry {
 	entries := make([]Entry, 0, v.Len())
-	v.eachEntry(func(key String, n *yaml.Node) {
+	eachEntry(v, func(key String, n *yaml.Node) {
 		entries = append(entries, Entry{key, v.atKey(key.Value, n)})
 	})
 	return entries
 }
 
 // eachEntry calls read once for each key of a map.
-func (v Value) eachEntry(read func(String, *yaml.Node)) {
+func eachEntry(v Value, read func(String, *yaml.Node)) {
 	first := make(map[string]Pos)
-	for key, value := range v.pairs() {
+	for key, value := range pairsOf(v.node) {
 		p := v.text.pos(key)
 		if isBroken(key) {
 			continue
 		}
 		if key.Kind != yaml.ScalarNode || key.Tag == "!!null" {
-			v.badKey(key, p)
+			badKey(v, key, p)
 			continue
 		}
 		if at, twice := first[key.Value]; twice {
@@ -198,7 +199,7 @@ func (v Value) PeekEntries() []Entry {
 	return entries
 }
 
-func (v Value) badKey(key *yaml.Node, p Pos) {
+func badKey(v Value, key *yaml.Node, p Pos) {
 	e := v.ErrorAt(p, "%s cannot be a key", describeNode(key))
 	if line := []rune(v.text.line(p.Line)); key.Kind == yaml.MappingNode && p.Column > 1 && line[p.Column-2] == '{' {
 		e.Hint = "{{ }} is not supported: write ${...} for a value"
@@ -207,7 +208,7 @@ func (v Value) badKey(key *yaml.Node, p Pos) {
 
 // Peek returns the value of a key without reading the map.
 func (v Value) Peek(key string) Value {
-	for k, n := range v.pairs() {
+	for k, n := range pairsOf(v.node) {
 		if k.Kind == yaml.ScalarNode && k.Value == key {
 			showAtKey(n, k)
 			return v.atKey(key, n)
@@ -219,7 +220,7 @@ func (v Value) Peek(key string) Value {
 // PeekPairs returns the keys and values of a map as written in the file.
 func (v Value) PeekPairs() iter.Seq2[Value, Value] {
 	return func(yield func(key, value Value) bool) {
-		for k, n := range v.pairs() {
+		for k, n := range pairsOf(v.node) {
 			key := v
 			key.node = k
 			if !yield(key, v.atKey(k.Value, n)) {
@@ -229,11 +230,11 @@ func (v Value) PeekPairs() iter.Seq2[Value, Value] {
 	}
 }
 
-// pairs returns the nodes of a map.
-func (v Value) pairs() iter.Seq2[*yaml.Node, *yaml.Node] {
+// pairsOf returns the nodes of a map, and none of anything else.
+func pairsOf(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	return func(yield func(key, value *yaml.Node) bool) {
-		for i := 0; v.IsMap() && i+1 < len(v.node.Content); i += 2 {
-			if !yield(v.node.Content[i], v.node.Content[i+1]) {
+		for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+			if !yield(n.Content[i], n.Content[i+1]) {
 				return
 			}
 		}
@@ -244,7 +245,10 @@ func (v Value) pairs() iter.Seq2[*yaml.Node, *yaml.Node] {
 func (v Value) PeekItems() []Value {
 	var items []Value
 	for i := 0; v.IsList() && i < len(v.node.Content); i++ {
-		items = append(items, v.index(i, v.node.Content[i]))
+		item := v
+		item.path += "[" + strconv.Itoa(i) + "]"
+		item.node = v.node.Content[i]
+		items = append(items, item)
 	}
 	return items
 }

@@ -45,10 +45,12 @@ func (t *text) explainTrap(p Pos, problem string) trap {
 	case problem == "found unknown escape character":
 		return trap{`in double quotes, write \\ for a backslash, or use single quotes`, 0}
 	case problem == "block sequence entries are not allowed in this context":
-		return trap{"put each item of a list on a line of its own, or write [" + strings.TrimPrefix(value, "- ") + "]", column}
+		return trap{"put each item of a list on a line of its own, or write [" + strings.TrimPrefix(value, "- ") + "]",
+			column}
 	case strings.Contains(value, "${") && strings.Contains(value, ": ") && first != '{' && first != '[':
 		return colonTrap(value, column+utf8.RuneCountInString(value[:strings.Index(value, ": ")]))
-	case (first == '[' || first == '{') && strings.Trim(value[endOfBrackets(value):], "]} ") == "" && endOfBrackets(value) < len(value):
+	case (first == '[' || first == '{') && strings.Trim(value[endOfBrackets(value):],
+		"]} ") == "" && endOfBrackets(value) < len(value):
 		return trap{"a bracket is closed that was not opened", column + utf8.RuneCountInString(value[:endOfBrackets(value)])}
 	case first == '[' && problem == "did not find expected key" && endOfBrackets(value) < len(value):
 		return trap{"YAML reads [ as a list: " + quoteIt(value), column}

@@ -10,12 +10,12 @@ import (
 // A Value is the content of a file at one position, with its path. It is missing if
 // the file does not have the key.
 type Value struct {
-	*Reader
-	text  *text
-	node  *yaml.Node
-	rule  string
-	entry string // like `children[0] "deployment"`
-	path  string // like `template.metadata.name`
+	Reader *Reader // which records its errors
+	text   *text
+	node   *yaml.Node
+	rule   string
+	entry  string // like `children[0] "deployment"`
+	path   string // like `template.metadata.name`
 }
 
 // Errorf records an error at the value. It returns the error, so that the caller
@@ -34,7 +34,7 @@ func (v Value) ErrorAt(p Pos, format string, args ...any) *Error {
 		message = v.entry + ": " + message
 	}
 	e := NewError(p, v.rule, message, "")
-	v.errs = append(v.errs, e)
+	v.Reader.Add(e)
 	return e
 }
 
@@ -71,13 +71,6 @@ func PathOf(keys []string) string {
 		path = joinPath(path, key)
 	}
 	return path
-}
-
-// index returns an item of a list.
-func (v Value) index(i int, n *yaml.Node) Value {
-	v.path += "[" + strconv.Itoa(i) + "]"
-	v.node = n
-	return v
 }
 
 // Named returns the value as an entry of a list with a name. Errors in the value

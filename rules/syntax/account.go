@@ -13,9 +13,9 @@ import (
 // because the author of an object must never choose the account that writes.
 func readAccount(v source.Value) Account {
 	const forms = "write namespace/name, or name alone for the account of that name in the namespace of each primary"
-	before := v.Count()
+	before := v.Reader.Count()
 	given, ok := v.Literal()
-	for _, e := range v.Since(before) {
+	for _, e := range v.Reader.Since(before) {
 		e.Hint = cmp.Or(e.Hint, forms)
 	}
 	if !ok {

@@ -21,7 +21,7 @@ func (sec *section) readAfter(others *section) {
 			case after.Value == c.ID.Value:
 				item.Errorf("%q cannot come after itself", after.Value)
 			case !ids[after.Value]:
-				hint := item.Suggest(after.Value, maps.Keys(ids))
+				hint := item.Reader.Suggest(after.Value, maps.Keys(ids))
 				if otherIDs[after.Value] {
 					hint = elsewhere
 				}

@@ -19,12 +19,14 @@ var (
 	}}
 	allowReadShape = source.Shape{Keys: []source.Key{
 		{Name: "namespaces", Value: namespacePatterns,
-			Doc: "Namespaces that lookups may read: names or patterns with `*` and `?`. `\"*\"` also allows a lookup in all namespaces."},
+			Doc: "Namespaces that lookups may read: names or patterns with `*` and `?`. `\"*\"` also allows a lookup in all " +
+				"namespaces."},
 	}}
 	groupKindShape = source.Shape{
 		Doc: "A cluster-scoped kind.",
 		Keys: []source.Key{
-			{Name: "group", Required: true, Value: groupName, Doc: "The API group without a version, like `rbac.authorization.k8s.io`, or `\"\"` for the core group."},
+			{Name: "group", Required: true, Value: groupName,
+				Doc: "The API group without a version, like `rbac.authorization.k8s.io`, or `\"\"` for the core group."},
 			{Name: "kind", Required: true, Value: kindName, Doc: "The kind, like `ClusterRole`."},
 		},
 		Wrong: map[string]source.WrongKey{"apiVersion": {Hint: "write group, which has no version", Means: "group"}},

@@ -12,31 +12,46 @@ var (
 	childShape = source.Shape{
 		Doc: "An object that the primary owns, or with `forEach` or `replicas` any number of objects.",
 		Keys: []source.Key{
-			{Name: "id", Required: true, Value: identifierName, Doc: "Names the child in expressions: the object as it is in the cluster, " +
-				"or with `forEach` and `replicas` the list of all objects, which is unknown until all of them exist."},
+			{Name: "id", Required: true, Value: identifierName,
+				Doc: "Names the child in expressions: the object as it is in the cluster, " +
+					"or with `forEach` and `replicas` the list of all objects, which is unknown until all of them exist."},
 			{Name: "when", Value: boolExpr, Default: "true", Doc: "Whether the child exists. If false, reconcel deletes it."},
 			{Name: "after", Value: idList, Doc: "Ids of children that must be ready first."},
 			{Name: "forEach", Value: iteratorsData,
-				Doc: "Creates one object for each element of a list, or for each combination of several lists. A map of names to expressions, like `worker: self.spec.workers`, " +
+				Doc: "Creates one object for each element of a list, or for each combination of several lists. A map of names to " +
+					"expressions, like `worker: self.spec.workers`, " +
 					"or a list with more keys."},
 			{Name: "replicas", Value: upTo(MostObjects, intExpr(0)),
-				Doc: "The number of interchangeable objects, from 0 to 500, or to `maxObjects`. `metadata.generateName` is the prefix of their names."},
-			{Name: "maxObjects", Value: &source.Schema{Type: source.Types{"integer"}, Minimum: new(1), Maximum: new(MostObjects)},
-				Doc: "The number of objects that the child may have, up to 5000. By default, all children of a resource together may have 500."},
-			{Name: "order", Value: orders.Schema(), Default: "parallel", Doc: "Whether the objects of `forEach` are created, changed and deleted all at once or one after another."},
-			{Name: "readyWhen", Value: boolExpr, Doc: "Whether the object is ready; `child` is the live object. The default depends on the kind."},
-			{Name: "failWhen", Value: boolExpr, Doc: "Whether the object has failed, so that the primary is `Stalled`; `child` is the live object. " +
+				Doc: "The number of interchangeable objects, from 0 to 500, or to `maxObjects`. `metadata.generateName` is the " +
+					"prefix of their names."},
+			{Name: "maxObjects", Value: &source.Schema{Type: source.Types{"integer"}, Minimum: new(1),
+				Maximum: new(MostObjects)},
+				Doc: "The number of objects that the child may have, up to 5000. By default, all children of a resource together " +
+					"may have 500."},
+			{Name: "order", Value: orders.Schema(), Default: "parallel",
+				Doc: "Whether the objects of `forEach` are created, changed and deleted all at once or one after another."},
+			{Name: "readyWhen", Value: boolExpr, Doc: "Whether the object is ready; `child` is the live object. The default " +
+				"depends on the kind."},
+			{Name: "failWhen", Value: boolExpr, Doc: "Whether the object has failed, so that the primary is `Stalled`; " +
+				"`child` is the live object. " +
 				"The default depends on the kind."},
-			{Name: "ifExists", Value: takeovers.Schema(), Default: "fail", Doc: "What to do if an object of that name exists and does not belong to the primary."},
-			{Name: "onChange", Value: changes.Schema(), Default: "apply", Doc: "What to do when the rendering changes. Required for a Pod."},
+			{Name: "ifExists", Value: takeovers.Schema(), Default: "fail",
+				Doc: "What to do if an object of that name exists and does not belong to the primary."},
+			{Name: "onChange", Value: changes.Schema(), Default: "apply",
+				Doc: "What to do when the rendering changes. Required for a Pod."},
 			{Name: "maxUnavailable", Value: intExpr(1), Default: "1",
 				Doc: "The number of objects that are replaced at a time, with `onChange: replace` and `forEach` or `replicas`."},
-			{Name: "onDelete", Value: partings.Schema(), Default: "delete", Doc: "Whether reconcel deletes the object when it is no longer rendered."},
-			{Name: "ignoreFields", Value: &source.Schema{Type: source.Types{"array", "null"}, Items: &source.Schema{AnyOf: []*source.Schema{fieldPath, ignoredShape.Schema()}}, Unique: true},
-				Doc: "Fields of the template that are set on creation and then left to other writers, like `spec.replicas`; with `when`, only while that is true."},
-			{Name: "generate", Value: generated, Doc: "Keys of a Secret whose values reconcel makes once and then keeps, like `password: {length: 24}`."},
-			{Name: "template", Required: true, Value: templateShape.Schema(), Doc: "The object: a complete manifest in which `${...}` stands for values. " +
-				"An entry whose value is absent is omitted."},
+			{Name: "onDelete", Value: partings.Schema(), Default: "delete",
+				Doc: "Whether reconcel deletes the object when it is no longer rendered."},
+			{Name: "ignoreFields", Value: &source.Schema{Type: source.Types{"array", "null"},
+				Items: &source.Schema{AnyOf: []*source.Schema{fieldPath, ignoredShape.Schema()}}, Unique: true},
+				Doc: "Fields of the template that are set on creation and then left to other writers, like `spec.replicas`; with " +
+					"`when`, only while that is true."},
+			{Name: "generate", Value: generated, Doc: "Keys of a Secret whose values reconcel makes once and then keeps, like " +
+				"`password: {length: 24}`."},
+			{Name: "template", Required: true, Value: templateShape.Schema(),
+				Doc: "The object: a complete manifest in which `${...}` stands for values. " +
+					"An entry whose value is absent is omitted."},
 		},
 		More: source.Schema{
 			Dependencies: map[string]*source.Schema{
@@ -68,7 +83,8 @@ var (
 			"in":      inForEach,
 			"if":      {Means: "when"},
 
-			"includeWhen":     {Hint: "write when: an expression without ${...}, with several conditions joined by &&", Means: "when"},
+			"includeWhen": {Hint: "write when: an expression without ${...}, with several conditions joined by &&",
+				Means: "when"},
 			"condition":       {Means: "when"},
 			"enabled":         {Means: "when"},
 			"dependsOn":       {Means: "after"},
@@ -90,19 +106,25 @@ var (
 			"metadata":   inTemplate,
 			"spec":       inTemplate,
 			"index":      inForEach,
-			"name":       {Hint: "write id; the object's name is template.metadata.name, the name of an iterator belongs into forEach", Means: "id"},
+			"name": {Hint: "write id; the object's name is template.metadata.name, the name of an iterator belongs into " +
+				"forEach", Means: "id"},
 		},
 	}
 	finalizeShape = source.Shape{
 		Doc: "An object that is created once when the primary is deleted, and that the deletion waits for.",
 		Keys: []source.Key{
-			{Name: "id", Required: true, Value: identifierName, Doc: "Names the entry in expressions: the object as it is in the cluster."},
+			{Name: "id", Required: true, Value: identifierName,
+				Doc: "Names the entry in expressions: the object as it is in the cluster."},
 			{Name: "when", Value: boolExpr, Default: "true", Doc: "Whether the object is created."},
 			{Name: "after", Value: idList, Doc: "Ids of other entries of `finalize` that must be ready first."},
-			{Name: "readyWhen", Value: boolExpr, Doc: "Whether the object is finished; `child` is the live object. The default depends on the kind."},
-			{Name: "failWhen", Value: boolExpr, Doc: "Whether the object has failed; `child` is the live object. The default depends on the kind."},
-			{Name: "timeout", Required: true, Value: source.DurationText, Doc: "How long to wait for it after the deletion of the primary, like `10m`."},
-			{Name: "template", Required: true, Value: templateShape.Schema(), Doc: "The object: a complete manifest in which `${...}` stands for values."},
+			{Name: "readyWhen", Value: boolExpr, Doc: "Whether the object is finished; `child` is the live object. The " +
+				"default depends on the kind."},
+			{Name: "failWhen", Value: boolExpr, Doc: "Whether the object has failed; `child` is the live object. The default " +
+				"depends on the kind."},
+			{Name: "timeout", Required: true, Value: source.DurationText,
+				Doc: "How long to wait for it after the deletion of the primary, like `10m`."},
+			{Name: "template", Required: true, Value: templateShape.Schema(),
+				Doc: "The object: a complete manifest in which `${...}` stands for values."},
 		},
 		More: source.Schema{AllOf: []*source.Schema{withName("name", "generateName")}},
 		Wrong: map[string]source.WrongKey{
@@ -135,7 +157,8 @@ var (
 		{Text: "apply", Doc: "Apply the change to the object."},
 		{Text: replace, Doc: "Delete the object and create it again."},
 		{Text: keep, Doc: "Leave the object unchanged after its creation."},
-		{Text: once, Doc: "Like replace. An object that was ready is not created again when it is gone, unless its rendering changes."},
+		{Text: once, Doc: "Like replace. An object that was ready is not created again when it is gone, unless its " +
+			"rendering changes."},
 	}
 	partings = source.Choices{
 		{Text: "delete", Doc: "It is deleted when no rule renders it any more, or when the primary is deleted."},
@@ -146,7 +169,8 @@ var (
 // The ways to go through the objects of forEach.
 var orders = source.Choices{
 	{Text: "parallel", Doc: "All objects at once."},
-	{Text: sequential, Doc: "One after another: an object is created or changed when those before it are ready. They are deleted in reverse."},
+	{Text: sequential, Doc: "One after another: an object is created or changed when those before it are ready. They " +
+		"are deleted in reverse."},
 }
 
 const (
@@ -158,13 +182,18 @@ const (
 
 // Schemas of children that need a key, or must not have one.
 var (
-	aPod = &source.Schema{Required: []string{"template"}, Properties: source.Properties{{Name: "template", Value: &source.Schema{
-		Required:   []string{"apiVersion", "kind"},
-		Properties: source.Properties{{Name: "apiVersion", Value: &source.Schema{Const: "v1"}}, {Name: "kind", Value: &source.Schema{Const: "Pod"}}},
-	}}}}
-	inSequence = &source.Schema{Required: []string{"order"}, Properties: source.Properties{{Name: "order", Value: &source.Schema{Const: sequential}}}}
-	shared     = &source.Schema{Required: []string{"ifExists"}, Properties: source.Properties{{Name: "ifExists", Value: &source.Schema{Const: share}}}}
-	kept       = &source.Schema{Required: []string{"onChange"}, Properties: source.Properties{{Name: "onChange", Value: &source.Schema{Const: keep}}}}
+	aPod = &source.Schema{Required: []string{"template"},
+		Properties: source.Properties{{Name: "template", Value: &source.Schema{
+			Required: []string{"apiVersion", "kind"},
+			Properties: source.Properties{{Name: "apiVersion", Value: &source.Schema{Const: "v1"}},
+				{Name: "kind", Value: &source.Schema{Const: "Pod"}}},
+		}}}}
+	inSequence = &source.Schema{Required: []string{"order"},
+		Properties: source.Properties{{Name: "order", Value: &source.Schema{Const: sequential}}}}
+	shared = &source.Schema{Required: []string{"ifExists"},
+		Properties: source.Properties{{Name: "ifExists", Value: &source.Schema{Const: share}}}}
+	kept = &source.Schema{Required: []string{"onChange"},
+		Properties: source.Properties{{Name: "onChange", Value: &source.Schema{Const: keep}}}}
 )
 
 // A section is the list of children, or the list of finalize.
@@ -229,7 +258,8 @@ func readChild(v source.Value, sh *source.Shape, names *names) *Child {
 		v.ErrorAt(p, "ignoreFields has no effect together with onChange: keep, which ignores every field").Hint = "remove it"
 	}
 	if p, _ := t.Written("onChange"); c.OnChange.Value == once && c.Replicas != nil {
-		v.ErrorAt(p, "onChange: once cannot be used together with replicas: their names are random, so that a new object is never one that was there before").Hint =
+		v.ErrorAt(p, "onChange: once cannot be used together with replicas: their names are random, so that a new object "+
+			"is never one that was there before").Hint =
 			"write forEach instead of replicas"
 	}
 	c.Generate = readGenerated(t.Key("generate"))
@@ -237,7 +267,8 @@ func readChild(v source.Value, sh *source.Shape, names *names) *Child {
 	checkShared(v, t, c)
 	for _, p := range c.IgnoreFields {
 		if (c.OnChange.Value == replace || c.OnChange.Value == once) && p.When != nil {
-			v.ErrorAt(p.Pos, "%s: a condition cannot be used together with onChange: %s: each time it changes, the object would be deleted and created again",
+			v.ErrorAt(p.Pos, "%s: a condition cannot be used together with onChange: %s: each time it changes, the object "+
+				"would be deleted and created again",
 				p.Entry, c.OnChange.Value).Hint = "ignore the field without a condition, or write onChange: apply"
 		}
 	}
@@ -267,6 +298,7 @@ func checkPod(v, template source.Value) {
 		return
 	}
 	if kind := template.Peek("kind"); kind.Scalar() == "Pod" {
-		v.ErrorAt(kind.Pos(), "a Pod cannot be changed in place: say what to do").Hint = "write onChange: replace, keep or once"
+		v.ErrorAt(kind.Pos(), "a Pod cannot be changed in place: say what to do").Hint = "write onChange: replace, keep or " +
+			"once"
 	}
 }

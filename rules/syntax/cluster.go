@@ -7,7 +7,8 @@ const ForCluster = "cluster"
 
 // forCluster is for of a rule whose objects belong to the installation.
 var forCluster = source.Choices{
-	{Text: ForCluster, Doc: "The rule has no primary and is rendered once. Its objects belong to the installation, and its expressions have no `self`."},
+	{Text: ForCluster, Doc: "The rule has no primary and is rendered once. Its objects belong to the installation, and " +
+		"its expressions have no `self`."},
 }
 
 // forData is for: a map that selects the primaries, a list of such maps, or the text cluster.
@@ -42,7 +43,8 @@ func readForCluster(v source.Value) For {
 var withoutPrimary = []struct{ key, why string }{
 	{"patch", "there is no primary to patch"},
 	{"status", "there is no primary with a status"},
-	{"conditions", "there is no primary with conditions: the annotation reconcel.dev/status of the bundle's ConfigMap reports whether it is ready"},
+	{"conditions", "there is no primary with conditions: the annotation reconcel.dev/status of the bundle's ConfigMap " +
+		"reports whether it is ready"},
 	{"finalize", "there is no primary that is deleted. When the rule is removed, its finalize is gone with it"},
 	{"teardown", "there is no primary that is deleted; onRuleRemoval says what happens when the rule is removed"},
 	{"report", "the annotation reconcel.dev/status of the bundle's ConfigMap always reports whether it is ready"},
@@ -65,7 +67,8 @@ func rejectPrimaryKeys(rule source.Value) {
 func readClusterAccount(v source.Value) Account {
 	a := readAccount(v)
 	if a.Name != "" && a.Namespace == "" {
-		v.Errorf("%q needs a namespace: a rule with for: cluster has no primary", a.Name).Hint = "write it with its namespace, like team-a/" + a.Name
+		v.Errorf("%q needs a namespace: a rule with for: cluster has no primary",
+			a.Name).Hint = "write it with its namespace, like team-a/" + a.Name
 	}
 	return a
 }
@@ -74,7 +77,8 @@ func readClusterAccount(v source.Value) Account {
 func rejectSharing(rule source.Value, children []*Child) {
 	for _, c := range children {
 		if c.IfExists.Value == share {
-			rule.ErrorAt(c.IfExists.Pos, "ifExists: share is not possible with for: cluster: the rule has no primaries that could share an object").Hint = "remove it"
+			rule.ErrorAt(c.IfExists.Pos, "ifExists: share is not possible with for: cluster: the rule has no primaries that "+
+				"could share an object").Hint = "remove it"
 		}
 	}
 }

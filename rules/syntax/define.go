@@ -150,7 +150,8 @@ func readParams(list string) (params []Param, why, hint string) {
 	for text := range strings.SplitSeq(list, ",") {
 		words := strings.Fields(text)
 		if len(words) != 2 {
-			return nil, "needs a name and a type for each parameter", "such as (app string, labels map); the types are " + strings.Join(ParamTypes, ", ")
+			return nil, "needs a name and a type for each parameter",
+				"such as (app string, labels map); the types are " + strings.Join(ParamTypes, ", ")
 		}
 		p := Param{words[0], words[1]}
 		if why := invalidName(p.Name); why != "" {

@@ -11,12 +11,16 @@ import (
 
 var forShape = source.Shape{
 	Keys: []source.Key{
-		{Name: "apiVersion", Required: true, Value: apiVersionName, Doc: "Group and version, like `apps/v1`, or `v1` for the core group."},
+		{Name: "apiVersion", Required: true, Value: apiVersionName,
+			Doc: "Group and version, like `apps/v1`, or `v1` for the core group."},
 		{Name: "kind", Required: true, Value: kindName, Doc: "The kind, custom or built-in, like `Deployment`."},
-		{Name: "namespaces", Value: namespacePatterns, Doc: "Namespaces of the objects: names or patterns with `*` and `?`. All by default."},
+		{Name: "namespaces", Value: namespacePatterns,
+			Doc: "Namespaces of the objects: names or patterns with `*` and `?`. All by default."},
 		{Name: "selector", Value: orNothing(selectorShape.Schema()),
 			Doc: "Labels of the objects, evaluated by the API server. Literal. All objects by default."},
-		{Name: "when", Value: boolExpr, Default: "true", Doc: "An expression that decides whether the rule applies to an object. It may read `self`, and lets that read nothing else."},
+		{Name: "when", Value: boolExpr, Default: "true",
+			Doc: "An expression that decides whether the rule applies to an object. It may read `self`, and lets that read " +
+				"nothing else."},
 	},
 }
 

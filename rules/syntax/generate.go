@@ -10,16 +10,21 @@ import (
 var generatedShape = source.Shape{
 	Doc: "A value that reconcel makes once and then keeps. Without keys, it is a text of 32 letters and digits.",
 	Keys: []source.Key{
-		{Name: "length", Value: &source.Schema{Type: source.Types{"integer"}, Minimum: new(generate.MinLength), Maximum: new(generate.MaxLength)}, Default: "32",
+		{Name: "length", Value: &source.Schema{Type: source.Types{"integer"}, Minimum: new(generate.MinLength),
+			Maximum: new(generate.MaxLength)}, Default: "32",
 			Doc: "The number of characters of a random text."},
 		{Name: "charset", Value: charsets.Schema(), Default: "alphanumeric", Doc: "The characters of a random text."},
-		{Name: "privateKey", Value: algorithms.Schema(), Doc: "The algorithm of a private key, which is stored in PEM, PKCS #8."},
-		{Name: "certificate", Value: dataKeyName, Doc: "The key of the private key for which a self-signed certificate is made."},
+		{Name: "privateKey", Value: algorithms.Schema(),
+			Doc: "The algorithm of a private key, which is stored in PEM, PKCS #8."},
+		{Name: "certificate", Value: dataKeyName,
+			Doc: "The key of the private key for which a self-signed certificate is made."},
 		{Name: "dnsNames", Value: listData, Doc: "The DNS names of the certificate. If they change, it is made again."},
 		{Name: "validity", Value: filledData, Default: "8760h", Doc: "How long the certificate is valid, like `2160h`."},
-		{Name: "renewBefore", Value: filledData, Doc: "How long before the end of its validity the certificate is made again. The default is a third of `validity`."},
+		{Name: "renewBefore", Value: filledData,
+			Doc: "How long before the end of its validity the certificate is made again. The default is a third of `validity`."},
 		{Name: "bcrypt", Value: dataKeyName, Doc: "The key of the random text whose bcrypt hash is made."},
-		{Name: "htpasswd", Value: dataKeyName, Doc: "The key of the random text for which a line of an htpasswd file is made."},
+		{Name: "htpasswd", Value: dataKeyName,
+			Doc: "The key of the random text for which a line of an htpasswd file is made."},
 		{Name: "user", Value: filledData, Doc: "The user in the line of the htpasswd file."},
 	},
 	Wrong: map[string]source.WrongKey{
@@ -46,7 +51,8 @@ var (
 	}
 	dataKey     = regexp.MustCompile(`^[-._a-zA-Z0-9]{1,253}$`)
 	dataKeyName = &source.Schema{Type: source.Types{"string"}, Pattern: dataKey.String()}
-	generated   = &source.Schema{Type: source.Types{"object", "null"}, Names: dataKeyName, Others: orNothing(generatedShape.Schema())}
+	generated   = &source.Schema{Type: source.Types{"object", "null"}, Names: dataKeyName,
+		Others: orNothing(generatedShape.Schema())}
 )
 
 // ways are the keys that say what kind of value it is, with the keys that belong to each.
@@ -175,7 +181,8 @@ func checkGenerated(v source.Value, t source.Table, c *Child) {
 		return
 	}
 	if !c.applies() {
-		v.ErrorAt(p, "generate needs onChange: apply: %s would lose the values, or never make those that are missing", c.OnChange.Value).Hint = "remove onChange"
+		v.ErrorAt(p, "generate needs onChange: apply: %s would lose the values, or never make those that are missing",
+			c.OnChange.Value).Hint = "remove onChange"
 	}
 	if c.Template == nil {
 		return

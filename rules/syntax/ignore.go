@@ -18,7 +18,8 @@ var ignoredShape = source.Shape{
 	Keys: []source.Key{
 		{Name: "path", Required: true, Value: fieldPath, Doc: "The field, like `spec.replicas`."},
 		{Name: "when", Required: true, Value: boolExpr,
-			Doc: "While it is true, the field keeps its value. While it is false, the field is rendered and enforced like all others."},
+			Doc: "While it is true, the field keeps its value. While it is false, the field is rendered and enforced like all " +
+				"others."},
 	},
 	Wrong: map[string]source.WrongKey{
 		"field": {Means: "path"},
@@ -149,9 +150,10 @@ func splitPath(text string) (keys []string, wrong string) {
 }
 
 func isPath(text string) bool {
-	return text != "" && !strings.ContainsAny(text[:1], "./") && !slices.ContainsFunc(strings.Split(text, "."), func(key string) bool {
-		return !source.IsPlain(key)
-	})
+	return text != "" && !strings.ContainsAny(text[:1], "./") &&
+		!slices.ContainsFunc(strings.Split(text, "."), func(key string) bool {
+			return !source.IsPlain(key)
+		})
 }
 
 // hintPath returns the correct form of a path with keys that need quotes.
@@ -196,7 +198,8 @@ func isWritten(v source.Value, p *FieldPath, template source.Value) bool {
 		case at.Broken():
 			return false
 		case at.IsList():
-			v.ErrorAt(p.Pos, "%s: %s, and %s is one", p.Text, noItems, before).Hint = "write " + before + " to ignore the whole list"
+			v.ErrorAt(p.Pos, "%s: %s, and %s is one", p.Text, noItems,
+				before).Hint = "write " + before + " to ignore the whole list"
 			return false
 		case at.Computed():
 			v.ErrorAt(p.Pos, "%s is computed as a whole: write it out, so that %s is known", before, p.Text)

@@ -20,10 +20,12 @@ var iteratorShape = source.Shape{
 	Doc: "A list. Each element gives an object, or a condition.",
 	Keys: []source.Key{
 		{Name: "name", Required: true, Value: identifierName,
-			Doc: "The name of the element in `template`, `readyWhen` and `failWhen` of this child, or in this condition. It or `index` must be part of the object's name, " +
+			Doc: "The name of the element in `template`, `readyWhen` and `failWhen` of this child, or in this condition. It " +
+				"or `index` must be part of the object's name, " +
 				"or of the condition's type."},
 		{Name: "index", Value: identifierName, Doc: "The name of the element's index, from 0."},
-		{Name: "in", Required: true, Value: listExpr, Doc: "An expression for the list, like `self.spec.workers`. It may use the names before it."},
+		{Name: "in", Required: true, Value: listExpr,
+			Doc: "An expression for the list, like `self.spec.workers`. It may use the names before it."},
 	},
 	Wrong: map[string]source.WrongKey{
 		"as":    {Means: "name"},
@@ -268,12 +270,14 @@ func checkOrder(v source.Value, c *Child, t source.Table) {
 	case !forEach:
 		hint := "remove it"
 		if _, replicas := t.Written("replicas"); replicas {
-			hint = "objects of replicas are interchangeable: write forEach: {index: lists.range(N)} instead, with ${index} in template.metadata.name"
+			hint = "objects of replicas are interchangeable: write forEach: {index: lists.range(N)} instead, with ${index} in " +
+				"template.metadata.name"
 		}
 		v.ErrorAt(p, "order needs forEach").Hint = hint
 	case c.Order.Value == sequential:
 		if p, unavailable := t.Written("maxUnavailable"); unavailable {
-			v.ErrorAt(p, "maxUnavailable cannot be used together with order: sequential, which replaces one object at a time").Hint = "remove it"
+			v.ErrorAt(p, "maxUnavailable cannot be used together with order: sequential, "+
+				"which replaces one object at a time").Hint = "remove it"
 		}
 	}
 }
@@ -298,7 +302,8 @@ func readMaxObjects(v source.Value) int64 {
 	n, err := strconv.ParseInt(v.Scalar(), 10, 64)
 	switch {
 	case err != nil:
-		v.Errorf("must be a literal number from 1 to %d, got %s", MostObjects, v.Describe()).Hint = "the rules choose the limit, not the resource"
+		v.Errorf("must be a literal number from 1 to %d, got %s", MostObjects,
+			v.Describe()).Hint = "the rules choose the limit, not the resource"
 		return 0
 	case n < 1 || n > MostObjects:
 		v.Errorf("must be from 1 to %d, got %d", MostObjects, n)

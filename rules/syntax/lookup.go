@@ -12,19 +12,23 @@ var lookupShape = source.Shape{
 	Doc: "An object that the rule reads by name, or a list of objects that it reads by selector.",
 	Keys: []source.Key{
 		{Name: "id", Required: true, Value: identifierName, Doc: "Names the object, or the list, in expressions."},
-		{Name: "apiVersion", Required: true, Value: apiVersionName, Doc: "Group and version, like `apps/v1`, or `v1` for the core group."},
+		{Name: "apiVersion", Required: true, Value: apiVersionName,
+			Doc: "Group and version, like `apps/v1`, or `v1` for the core group."},
 		{Name: "kind", Required: true, Value: kindName, Doc: "The kind, like `ConfigMap`."},
 		{Name: "namespace", Value: namespaceData, Doc: "The namespace. By default that of the primary; another one, " +
 			"or `\"\"` for all, needs `allow.read`. May contain `${...}`."},
 		{Name: "name", Value: filledData, Doc: "Looks up one object. May contain `${...}`. Use this, `names` or `selector`."},
-		{Name: "names", Value: listData, Doc: "Looks up the objects of a list of names, in its order. Names without an object are left out. May contain `${...}`."},
-		{Name: "selector", Value: orComputed(computedSelector.Schema()), Doc: "Looks up a list, sorted by namespace and name: a label " +
-			"selector that may contain `${...}`, or one `${...}`. `{}` selects all. Use this, `name` or `names`."},
+		{Name: "names", Value: listData, Doc: "Looks up the objects of a list of names, in its order. Names without an " +
+			"object are left out. May contain `${...}`."},
+		{Name: "selector", Value: orComputed(computedSelector.Schema()),
+			Doc: "Looks up a list, sorted by namespace and name: a label " +
+				"selector that may contain `${...}`, or one `${...}`. `{}` selects all. Use this, `name` or `names`."},
 	},
 	More: source.Schema{
 		AnyOf: []*source.Schema{requiresKeys("name"), requiresKeys("names"), requiresKeys("selector")},
 		Dependencies: map[string]*source.Schema{
-			"name":  {Properties: source.Properties{{Name: "selector"}, {Name: "names"}, {Name: "namespace", Value: source.FilledText}}},
+			"name": {Properties: source.Properties{{Name: "selector"}, {Name: "names"},
+				{Name: "namespace", Value: source.FilledText}}},
 			"names": {Properties: source.Properties{{Name: "selector"}, {Name: "namespace", Value: source.FilledText}}},
 		},
 	},
@@ -106,9 +110,11 @@ func checkWhatIsRead(v source.Value, t source.Table, l *Lookup) {
 	p, selector := t.Written("selector")
 	switch {
 	case !name && !names && !selector:
-		v.Errorf("missing name, names or selector").Hint = "name looks up one object, names and selector a list: selector: {} is all of them"
+		v.Errorf("missing name, names or selector").Hint = "name looks up one object, names and selector a list: selector: " +
+			"{} is all of them"
 	case name && selector:
-		v.ErrorAt(p, "selector cannot be used together with name").Hint = "name looks up one object, selector a list: choose one"
+		v.ErrorAt(p, "selector cannot be used together with name").Hint = "name looks up one object, selector a list: " +
+			"choose one"
 	case names && selector:
 		v.ErrorAt(p, "selector cannot be used together with names").Hint = "choose one"
 	case name && names:

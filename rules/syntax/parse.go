@@ -24,13 +24,16 @@ var documentShape = source.Shape{
 	Keys: []source.Key{
 		{Name: "apiVersion", Doc: "The version of the language.", Value: constantText(APIVersion), Required: true},
 		{Name: "kind", Doc: "Identifies a rules file.", Value: constantText(Kind), Required: true},
-		{Name: "define", Value: defineData, Doc: "Named values and functions that all rules beside it can use: a string is an expression, a map or list is data with " +
+		{Name: "define", Value: defineData, Doc: "Named values and functions that all rules beside it can use: a string is " +
+			"an expression, a map or list is data with " +
 			"`${...}`. `name(parameter type, ...)` is a function. Values are computed when the rules load."},
 		{Name: "rules", Doc: "The rules. All files of one reconcel form one set.", Required: true,
 			Value: &source.Schema{Type: source.Types{"array"}, Items: ruleShape.Schema(), MaxItems: new(maxRules)}},
 	},
 	Wrong: map[string]source.WrongKey{
-		"definitions": {Means: "define"}, "functions": {Means: "define"}, "constants": {Means: "define"}, "vars": {Means: "define"}, "let": {Hint: "write let into a rule, or define for all rules of the file", Means: "define"},
+		"definitions": {Means: "define"}, "functions": {Means: "define"}, "constants": {Means: "define"},
+		"vars": {Means: "define"}, "let": {Hint: "write let into a rule, or define for all rules of the file",
+			Means: "define"},
 	},
 	More: source.Schema{Type: source.Types{"null"}}, // There may be nothing after the last ---.
 }
@@ -55,7 +58,8 @@ func Parse(files []source.File) (*File, error) {
 		mixed := slices.ContainsFunc(docs, isMeant)
 		for _, doc := range docs {
 			if mixed && isForeign(doc) {
-				p.file.PassedOver = append(p.file.PassedOver, source.NewError(doc.Pos(), "", "is a "+doc.Peek("kind").Scalar()+", passed over", ""))
+				p.file.PassedOver = append(p.file.PassedOver,
+					source.NewError(doc.Pos(), "", "is a "+doc.Peek("kind").Scalar()+", passed over", ""))
 				continue
 			}
 			p.readDocument(doc)
@@ -134,7 +138,8 @@ func (p *parser) readDocument(v source.Value) {
 var otherFiles = map[string]string{
 	"CustomResourceDefinition": "give CRDs with --crd",
 	"Kustomization":            "give the rules themselves with -f",
-	"ResourceGraphDefinition":  "the rules of kro are written differently: docs/comparison.md lists what its keys are called here",
+	"ResourceGraphDefinition": "the rules of kro are written differently: docs/comparison.md lists what its keys are " +
+		"called here",
 }
 
 // isRules reports whether a document is a rules file, and records an error if not.

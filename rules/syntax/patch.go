@@ -9,7 +9,8 @@ import (
 
 var (
 	patchShape = source.Shape{
-		Keys:    []source.Key{{Name: "metadata", Value: patchMetadataShape.Schema(), Doc: "Labels and annotations of the primary."}},
+		Keys: []source.Key{{Name: "metadata", Value: patchMetadataShape.Schema(),
+			Doc: "Labels and annotations of the primary."}},
 		Refused: []string{"apiVersion", "kind", "status"},
 		Others:  anything,
 		More:    source.Schema{MinProperties: 1},
@@ -52,9 +53,9 @@ func isPatchable(v source.Value, key source.String) bool {
 	case "labels", "annotations":
 		v.ErrorAt(key.Pos, "%s is a field of metadata", key.Value).Hint = "write metadata: {" + key.Value + ": ...}"
 	case "metadata":
-		before := v.Count()
+		before := v.Reader.Count()
 		checkPatchMetadata(v.Peek("metadata"))
-		return v.Count() == before
+		return v.Reader.Count() == before
 	default:
 		if nested := source.Nested(key.Value); nested != "" { // No object has such a field.
 			v.ErrorAt(key.Pos, "%q is one key, not a path", key.Value).Hint = "write " + nested

@@ -17,7 +17,8 @@ const (
 
 // failures are what a rollout does when a primary that it has reached fails.
 var failures = source.Choices{
-	{Text: RolloutPause, Doc: "The rollout stops until the rule changes again or `reconcel rollout resume`. The primaries that it has reached keep the new version."},
+	{Text: RolloutPause, Doc: "The rollout stops until the rule changes again or `reconcel rollout resume`. The " +
+		"primaries that it has reached keep the new version."},
 	{Text: RolloutRevert, Doc: "The rollout stops, and the primaries that it has reached get the version from before."},
 	{Text: RolloutContinue, Doc: "The rollout does not wait for primaries that are `Stalled`."},
 }
@@ -26,12 +27,14 @@ var rolloutShape = source.Shape{
 	Doc: "How a changed version of the rule reaches its primaries.",
 	Keys: []source.Key{
 		{Name: "maxDeletions", Value: amount(0), Default: "--max-deletions",
-			Doc: "How many objects a changed version may delete or replace at once: a number, or a percentage of the rule's objects. " +
+			Doc: "How many objects a changed version may delete or replace at once: a number, or a percentage of the rule's " +
+				"objects. " +
 				"A version beyond it is held until `reconcel approve`."},
 		{Name: "maxUnavailable", Value: amount(1),
 			Doc: "How many primaries a changed version reaches at a time: a number, or a percentage of all. " +
 				"The next ones follow when these are ready. By default it reaches all at once."},
-		{Name: "onFailure", Value: failures.Schema(), Default: RolloutPause, Doc: "What happens when a primary that the new version has reached is `Stalled`. It needs `maxUnavailable`."},
+		{Name: "onFailure", Value: failures.Schema(), Default: RolloutPause,
+			Doc: "What happens when a primary that the new version has reached is `Stalled`. It needs `maxUnavailable`."},
 	},
 	Wrong: map[string]source.WrongKey{
 		"pauseOnFailure": {Hint: "write onFailure: pause"},
@@ -42,7 +45,8 @@ var rolloutShape = source.Shape{
 
 // amount is a number with a minimum, or a percentage.
 func amount(least int) *source.Schema {
-	percent := &source.Schema{Type: source.Types{"string"}, Pattern: `^(100|[0-9]{1,2})%$`, Expected: "Expected a number, or a percentage like 10%."}
+	percent := &source.Schema{Type: source.Types{"string"}, Pattern: `^(100|[0-9]{1,2})%$`,
+		Expected: "Expected a number, or a percentage like 10%."}
 	if least > 0 {
 		percent.Pattern = `^(100|[1-9][0-9]?)%$`
 	}
@@ -70,7 +74,8 @@ func readRollout(v source.Value) Rollout {
 		OnFailure:      t.Key("onFailure").OneOf(failures),
 	}
 	if p, written := t.Written("onFailure"); written && t.Key("maxUnavailable").Missing() {
-		v.ErrorAt(p, "onFailure needs maxUnavailable: without it a new version reaches all primaries at once").Hint = "add maxUnavailable, like 10%"
+		v.ErrorAt(p, "onFailure needs maxUnavailable: without it a new version reaches all primaries at once").Hint = "add " +
+			"maxUnavailable, like 10%"
 	}
 	return r
 }

@@ -14,32 +14,47 @@ var ruleShape = source.Shape{
 		{Name: "name", Required: true, Value: ruleName,
 			Doc: "A DNS label, unique among all rules. Every child has it as a label, so a renamed rule is a new rule."},
 		{Name: "for", Required: true, Value: forData,
-			Doc: "The objects that the rule is for: of one kind, or a list for several kinds. Each of them is a primary, and `self` in expressions. " +
+			Doc: "The objects that the rule is for: of one kind, or a list for several kinds. Each of them is a primary, and " +
+				"`self` in expressions. " +
 				"`cluster` is a rule without primaries."},
-		{Name: "schema", Value: schemaShape.Schema(), Doc: "What `reconcel crd` cannot tell about the fields of the kind: types, defaults, limits. " +
-			"reconcel itself goes by the CRD."},
-		{Name: "let", Value: letData, Doc: "Named values for the expressions of the rule: a string is an expression, a map or list " +
-			"is data with `${...}`. The entries of a map can read each other by their keys. The order does not matter; cycles are not allowed."},
-		{Name: "lookups", Value: listOf(lookupShape.Schema()), Doc: "Other objects that the rule reads and does not own. They are watched."},
+		{Name: "schema", Value: schemaShape.Schema(),
+			Doc: "What `reconcel crd` cannot tell about the fields of the kind: types, defaults, limits. " +
+				"reconcel itself goes by the CRD."},
+		{Name: "let", Value: letData, Doc: "Named values for the expressions of the rule: a string is an expression, a map " +
+			"or list " +
+			"is data with `${...}`. The entries of a map can read each other by their keys. The order does not matter; cycles " +
+			"are not allowed."},
+		{Name: "lookups", Value: listOf(lookupShape.Schema()),
+			Doc: "Other objects that the rule reads and does not own. They are watched."},
 		{Name: "validate", Value: listOf(checkShape.Schema()),
 			Doc: "Checks of the primary. If one fails, the primary is `Stalled` and its children stay unchanged."},
-		{Name: "children", Value: listOf(childShape.Schema()), Doc: "The objects that a primary owns, applied in the order of their dependencies."},
-		{Name: "patch", Value: patchShape.Schema(), Doc: "Data to write into the primary itself: labels, annotations, and fields " +
-			"outside `metadata` and `status`. It is written as a whole, once all values are known."},
+		{Name: "children", Value: listOf(childShape.Schema()),
+			Doc: "The objects that a primary owns, applied in the order of their dependencies."},
+		{Name: "patch", Value: patchShape.Schema(),
+			Doc: "Data to write into the primary itself: labels, annotations, and fields " +
+				"outside `metadata` and `status`. It is written as a whole, once all values are known."},
 		{Name: "status", Value: statusData,
 			Doc: "Fields of the primary's status. Each is written once its value is known. Use `conditions` for conditions."},
-		{Name: "conditions", Value: listOf(conditionShape.Schema()), Doc: "Conditions of the primary besides `Ready`, `Reconciling` and `Stalled`."},
+		{Name: "conditions", Value: listOf(conditionShape.Schema()),
+			Doc: "Conditions of the primary besides `Ready`, `Reconciling` and `Stalled`."},
 		{Name: "finalize", Value: listOf(finalizeShape.Schema()),
-			Doc: "Objects to create and wait for when the primary is deleted, before its children are deleted: for example a backup."},
-		{Name: "teardown", Value: teardowns.Schema(), Default: "background", Doc: "How the children are deleted when the primary is deleted."},
-		{Name: "requeueAfter", Value: source.DurationText, Doc: "How often to reconcile every primary although nothing has changed, " +
-			"at least `1s`. Never by default: reconcel watches everything that a rule reads."},
-		{Name: "onRuleRemoval", Value: removals.Schema(), Default: "keep", Doc: "What to do with the objects of the rule when the rule is removed."},
+			Doc: "Objects to create and wait for when the primary is deleted, before its children are deleted: for example a " +
+				"backup."},
+		{Name: "teardown", Value: teardowns.Schema(), Default: "background",
+			Doc: "How the children are deleted when the primary is deleted."},
+		{Name: "requeueAfter", Value: source.DurationText,
+			Doc: "How often to reconcile every primary although nothing has changed, " +
+				"at least `1s`. Never by default: reconcel watches everything that a rule reads."},
+		{Name: "onRuleRemoval", Value: removals.Schema(), Default: "keep",
+			Doc: "What to do with the objects of the rule when the rule is removed."},
 		{Name: "rollout", Value: rolloutShape.Schema(), Doc: "How a changed version of the rule reaches its primaries."},
-		{Name: "report", Value: reports.Schema(), Default: "conditions", Doc: "Where reconcel reports whether the primary is ready."},
-		{Name: "allow", Value: allowShape.Schema(), Doc: "What the rule may do outside the namespace of its primary. Nothing by default."},
-		{Name: "serviceAccountName", Value: accountName, Doc: "The ServiceAccount that reconcel impersonates when it writes: `namespace/name`, or `name` for an account " +
-			"in the namespace of the primary. Literal. By default reconcel writes as itself."},
+		{Name: "report", Value: reports.Schema(), Default: "conditions",
+			Doc: "Where reconcel reports whether the primary is ready."},
+		{Name: "allow", Value: allowShape.Schema(),
+			Doc: "What the rule may do outside the namespace of its primary. Nothing by default."},
+		{Name: "serviceAccountName", Value: accountName,
+			Doc: "The ServiceAccount that reconcel impersonates when it writes: `namespace/name`, or `name` for an account " +
+				"in the namespace of the primary. Literal. By default reconcel writes as itself."},
 	},
 	Wrong: map[string]source.WrongKey{
 		"when":      {Hint: "write it into for"},
@@ -60,7 +75,8 @@ var ruleShape = source.Shape{
 // teardowns are the orders in which children are deleted.
 var teardowns = source.Choices{
 	{Text: "background", Doc: "All at once, by the garbage collector if there is no `finalize`."},
-	{Text: "ordered", Doc: "In reverse order of their dependencies. A child is deleted when those that depend on it are gone."},
+	{Text: "ordered", Doc: "In reverse order of their dependencies. A child is deleted when those that depend on it are " +
+		"gone."},
 }
 
 // ReportAnnotation is the value of report that asks for the annotation.
@@ -69,7 +85,8 @@ const ReportAnnotation = "annotation"
 // reports are where the state of a primary is reported.
 var reports = source.Choices{
 	{Text: "conditions", Doc: "In `status.conditions`, if the schema of a custom resource has them."},
-	{Text: ReportAnnotation, Doc: "In the annotation `reconcel.dev/status`: the status, reason and message of `Ready` as JSON. " +
+	{Text: ReportAnnotation, Doc: "In the annotation `reconcel.dev/status`: the status, reason and message of `Ready` " +
+		"as JSON. " +
 		"Only for kinds in which reconcel cannot write conditions, such as Kubernetes' own."},
 }
 
@@ -90,7 +107,7 @@ func (p *parser) readRule(v source.Value) {
 	if name := v.Peek("name"); name.IsText() && name.Scalar() != "" {
 		v = v.Rule(name.Scalar())
 	}
-	r := &Rule{Pos: v.Pos(), Digest: v.DigestWithout("for", "rollout", "schema"), Definitions: p.defined}
+	r := &Rule{Pos: v.Pos(), Digest: v.Digest("for", "rollout", "schema"), Definitions: p.defined}
 	t := v.Table(&ruleShape)
 	r.Name = p.readName(v, t.Key("name"))
 	kinds := []For{{}}
@@ -143,7 +160,8 @@ func (p *parser) readName(rule, v source.Value) source.String {
 		return name
 	}
 	if len(validation.IsDNS1123Label(name.Value)) > 0 {
-		rule.ErrorAt(name.Pos, "name must be at most %d lower-case letters, digits and -, with a letter or digit at both ends", maxName)
+		rule.ErrorAt(name.Pos, "name must be at most %d lower-case letters, digits and -, "+
+			"with a letter or digit at both ends", maxName)
 		return name
 	}
 	if at, taken := p.names[name.Value]; taken {

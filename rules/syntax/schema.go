@@ -10,16 +10,19 @@ import (
 )
 
 // fieldTypes are fields with their types.
-var fieldTypes = &source.Schema{Type: source.Types{"object", "null"}, Others: &source.Schema{Type: source.Types{"string", "object"}}}
+var fieldTypes = &source.Schema{Type: source.Types{"object", "null"},
+	Others: &source.Schema{Type: source.Types{"string", "object"}}}
 
 // topFields are the fields of objects that have their own keys or that every kind has.
 var topFields = []string{"apiVersion", "kind", "metadata", "spec", "status"}
 
 // topFieldTypes are fields of an object with their types.
-var topFieldTypes = &source.Schema{Type: fieldTypes.Type, Names: &source.Schema{Not: &source.Schema{Enum: topFields}}, Others: fieldTypes.Others}
+var topFieldTypes = &source.Schema{Type: fieldTypes.Type, Names: &source.Schema{Not: &source.Schema{Enum: topFields}},
+	Others: fieldTypes.Others}
 
 var schemaShape = source.Shape{
-	Doc: "The schema of the kind, as far as its use in the rule does not tell. A field is a type, such as `string`, `[]string` or `map[string]integer`, " +
+	Doc: "The schema of the kind, as far as its use in the rule does not tell. A field is a type, such as `string`, " +
+		"`[]string` or `map[string]integer`, " +
 		"with markers after `|`: `integer | default=1 minimum=0`. Or it is a map of fields.",
 	Keys: []source.Key{
 		{Name: "spec", Value: fieldTypes, Doc: "Fields of the spec."},

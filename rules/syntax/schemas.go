@@ -33,7 +33,8 @@ const (
 
 // intExpr is an expression for a whole number with a minimum.
 func intExpr(least int) *source.Schema {
-	return &source.Schema{Type: source.Types{"string", "integer"}, Pattern: bareCEL, Expected: expectedCEL, Minimum: &least}
+	return &source.Schema{Type: source.Types{"string", "integer"}, Pattern: bareCEL, Expected: expectedCEL,
+		Minimum: &least}
 }
 
 // upTo is a number with a maximum.
@@ -67,11 +68,13 @@ var (
 		Others:  &source.Schema{Type: source.Types{"string", "null"}},
 	}
 	letData = &source.Schema{
-		Type:   source.Types{"object", "null"},
-		Names:  identifierName,
-		Others: &source.Schema{Type: source.Types{"string", "boolean", "number", "object", "array"}, Pattern: bareCEL, Expected: expectedCEL},
+		Type:  source.Types{"object", "null"},
+		Names: identifierName,
+		Others: &source.Schema{Type: source.Types{"string", "boolean", "number", "object", "array"}, Pattern: bareCEL,
+			Expected: expectedCEL},
 	}
-	defineData = &source.Schema{Type: source.Types{"object", "null"}, Names: definitionName, Others: letData.Others.(*source.Schema)}
+	defineData = &source.Schema{Type: source.Types{"object", "null"}, Names: definitionName,
+		Others: letData.Others.(*source.Schema)}
 	statusData = &source.Schema{
 		Type:       source.Types{"object", "null"},
 		Properties: source.Properties{{Name: "conditions"}},
@@ -93,8 +96,9 @@ var (
 		Not:       &source.Schema{Enum: slices.Sorted(maps.Keys(reserved))},
 	}
 	definitionName = &source.Schema{
-		Type:     source.Types{"string"},
-		Pattern:  `^[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?[ \t]*(\([ \t]*` + param + `([ \t]*,[ \t]*` + param + `)*[ \t]*\)[ \t]*)?$`,
+		Type: source.Types{"string"},
+		Pattern: `^[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?[ \t]*(\([ \t]*` + param + `([ \t]*,[ \t]*` + param +
+			`)*[ \t]*\)[ \t]*)?$`,
 		Expected: "Expected a name, or a function like labels(app string, tier string).",
 		Not:      &source.Schema{Enum: slices.Sorted(maps.Keys(reserved))},
 	}
@@ -134,7 +138,8 @@ var (
 		Pattern:  `^[a-z0-9*?]([-a-z0-9*?]{0,61}[a-z0-9*?])?$`,
 		Expected: "Expected the name of a namespace, or a pattern with * and ?.",
 	})
-	idList    = &source.Schema{Type: source.Types{"array", "null"}, Items: &source.Schema{Type: source.Types{"string"}, MinLength: 1}, Unique: true}
+	idList = &source.Schema{Type: source.Types{"array", "null"},
+		Items: &source.Schema{Type: source.Types{"string"}, MinLength: 1}, Unique: true}
 	fieldPath = &source.Schema{
 		Type:     source.Types{"string"},
 		Pattern:  `^[-A-Za-z0-9_]+(\.[-A-Za-z0-9_]+|\["([^"\\]|\\.)+"\])*$`,

@@ -45,7 +45,8 @@ func requirementOf(part func(*source.Schema) *source.Schema) source.Shape {
 		{Name: "key", Required: true, Doc: "The name of the label.",
 			Value: part(&source.Schema{Type: source.Types{"string"}, Pattern: `^(` + subdomain + `/)?` + qualified + `$`})},
 		{Name: "operator", Required: true, Doc: "The relation of the label to the values.", Value: part(operators.Schema())},
-		{Name: "values", Doc: "The values for `In` and `NotIn`; the other operators take no values.", Value: part(listOf(part(labelValue)))},
+		{Name: "values", Doc: "The values for `In` and `NotIn`; the other operators take no values.",
+			Value: part(listOf(part(labelValue)))},
 	}}
 }
 
@@ -58,10 +59,10 @@ var labelValue = &source.Schema{
 // readLiteralSelector reads a label selector that the API server evaluates, so
 // expressions cannot be part of it.
 func readLiteralSelector(v source.Value) *source.Node {
-	before := v.Count()
+	before := v.Reader.Count()
 	checkLiteral(v)
 	checkSelector(v)
-	if v.Count() > before {
+	if v.Reader.Count() > before {
 		return nil
 	}
 	return v.Data()
@@ -90,16 +91,17 @@ func checkLiteral(v source.Value) {
 // readDataSelector reads a label selector that may be one ${...}, or contain ${...}
 // in its values.
 func readDataSelector(v source.Value) *source.Node {
-	before := v.Count()
+	before := v.Reader.Count()
 	switch {
 	case v.Alone(), v.Broken():
 	case !v.IsMap():
-		v.Errorf("expected a map or one ${...}, got %s", v.Describe()).Hint = "write it like {matchLabels: {app: web}}, or {} for all objects"
+		v.Errorf("expected a map or one ${...}, got %s",
+			v.Describe()).Hint = "write it like {matchLabels: {app: web}}, or {} for all objects"
 	default:
 		checkSelector(v)
 	}
 	d := v.Data()
-	if v.Count() > before {
+	if v.Reader.Count() > before {
 		return nil
 	}
 	return d
@@ -184,7 +186,8 @@ func checkRequirement(v source.Value) {
 	switch takes := slices.Contains([]string{"In", "NotIn"}, operator.Value); {
 	case operator.Value == "" || !values.IsNull() && !values.IsList():
 	case takes && values.Len() == 0:
-		v.ErrorAt(operator.Pos, "operator %s needs values", operator.Value).Hint = "write values: [...], or the operator Exists"
+		v.ErrorAt(operator.Pos, "operator %s needs values",
+			operator.Value).Hint = "write values: [...], or the operator Exists"
 	case !takes && values.Len() > 0:
 		v.ErrorAt(operator.Pos, "operator %s takes no values", operator.Value).Hint = "remove values, or write In or NotIn"
 	}
@@ -192,7 +195,8 @@ func checkRequirement(v source.Value) {
 
 func checkLabelKey(v source.Value, key source.String) {
 	if len(validation.IsQualifiedName(key.Value)) > 0 {
-		v.ErrorAt(key.Pos, "%q is not the name of a label", key.Value).Hint = "at most 63 letters, digits, -, _ and ., or domain/name"
+		v.ErrorAt(key.Pos, "%q is not the name of a label",
+			key.Value).Hint = "at most 63 letters, digits, -, _ and ., or domain/name"
 	}
 }
 

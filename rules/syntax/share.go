@@ -15,11 +15,13 @@ func checkShared(v source.Value, t source.Table, c *Child) {
 	}{
 		{"replicas", "", c.Replicas != nil, "each primary has as many objects of its own as it asks for"},
 		{"generate", "", c.Generate != nil, "each primary would make its own values"},
-		{"order", ": " + sequential, c.Order.Value == sequential, "the lists of several primaries may have the object at different places"},
+		{"order", ": " + sequential, c.Order.Value == sequential,
+			"the lists of several primaries may have the object at different places"},
 		{"onChange", ": " + c.OnChange.Value, !c.applies(), "primaries could not tell whether they agree about the object"},
 	} {
 		if pos, written := t.Written(w.key); written && w.wrong {
-			v.ErrorAt(pos, "%s%s cannot be used together with ifExists: share: %s", w.key, w.value, w.why).Hint = "remove one of them"
+			v.ErrorAt(pos, "%s%s cannot be used together with ifExists: share: %s", w.key, w.value,
+				w.why).Hint = "remove one of them"
 		}
 	}
 }

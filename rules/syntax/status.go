@@ -33,12 +33,16 @@ func readStatus(v source.Value) *source.Node {
 var conditionShape = source.Shape{
 	Doc: "A condition of the primary.",
 	Keys: []source.Key{
-		{Name: "forEach", Value: iteratorsData, Doc: "Sets one condition for each element of a list, or for each combination of several lists. " +
-			"A map of names to expressions, like `zone: self.spec.zones`, or a list with more keys."},
-		{Name: "type", Required: true, Value: filledData, Doc: "Its type, like `Available`; with `forEach` also like `Zone-${zone}`. " +
-			"`Ready`, `Reconciling`, `Stalled` and `Kept` are reserved for reconcel."},
-		{Name: "when", Required: true, Value: boolExpr, Doc: "Whether it is `True` or `False`. It is `Unknown` while the value is not known."},
-		{Name: "reason", Value: reasonData, Doc: "The reason, one CamelCase word such as `Enough`. By default the type, or `Not` and the type."},
+		{Name: "forEach", Value: iteratorsData,
+			Doc: "Sets one condition for each element of a list, or for each combination of several lists. " +
+				"A map of names to expressions, like `zone: self.spec.zones`, or a list with more keys."},
+		{Name: "type", Required: true, Value: filledData,
+			Doc: "Its type, like `Available`; with `forEach` also like `Zone-${zone}`. " +
+				"`Ready`, `Reconciling`, `Stalled` and `Kept` are reserved for reconcel."},
+		{Name: "when", Required: true, Value: boolExpr,
+			Doc: "Whether it is `True` or `False`. It is `Unknown` while the value is not known."},
+		{Name: "reason", Value: reasonData, Doc: "The reason, one CamelCase word such as `Enough`. By default the type, or " +
+			"`Not` and the type."},
 		{Name: "message", Value: textData, Doc: "The message, with `${...}` for values. Empty by default."},
 	},
 	More: source.Schema{AllOf: []*source.Schema{

@@ -19,10 +19,13 @@ func IsOwn(key string) bool {
 var (
 	templateShape = source.Shape{
 		Keys: []source.Key{
-			{Name: "apiVersion", Required: true, Value: apiVersionName, Doc: "Group and version, like `apps/v1`, or `v1` for the core group. Literal."},
-			{Name: "kind", Required: true, Value: kindName, Doc: "The kind, like `Deployment`. Literal, because reconcel must know which kinds to watch."},
-			{Name: "metadata", Required: true, Value: orComputed(metadataShape.Schema()), Doc: "The name of the object, its namespace and its labels. May be one `${...}` in whose last map " +
-				"the name is written out, like `${merge(common, {\"name\": self.metadata.name})}`."},
+			{Name: "apiVersion", Required: true, Value: apiVersionName,
+				Doc: "Group and version, like `apps/v1`, or `v1` for the core group. Literal."},
+			{Name: "kind", Required: true, Value: kindName,
+				Doc: "The kind, like `Deployment`. Literal, because reconcel must know which kinds to watch."},
+			{Name: "metadata", Required: true, Value: orComputed(metadataShape.Schema()),
+				Doc: "The name of the object, its namespace and its labels. May be one `${...}` in whose last map " +
+					"the name is written out, like `${merge(common, {\"name\": self.metadata.name})}`."},
 		},
 		Refused: []string{"status"},
 		Others:  anything,
@@ -31,7 +34,8 @@ var (
 	metadataShape = source.Shape{Keys: []source.Key{
 		{Name: "name", Value: filledData, Doc: "The name. May contain `${...}`; a different value is a different object."},
 		{Name: "generateName", Value: filledData, Doc: "The prefix of the names of a child with `replicas`."},
-		{Name: "namespace", Value: orNothing(textData), Doc: "By default the namespace of the primary; another one needs `allow`. May contain `${...}`."},
+		{Name: "namespace", Value: orNothing(textData),
+			Doc: "By default the namespace of the primary; another one needs `allow`. May contain `${...}`."},
 		{Name: "labels", Value: marksData, Doc: "Labels of the object."},
 		{Name: "annotations", Value: marksData, Doc: "Annotations of the object."},
 		{Name: "finalizers", Value: listData, Doc: "Finalizers of the object."},
@@ -90,7 +94,8 @@ func (nm naming) nameKey() string {
 }
 
 // besideTemplate are keys of children that are not fields of an object.
-var besideTemplate = []string{"forEach", "order", "readyWhen", "failWhen", "ifExists", "onChange", "maxUnavailable", "maxObjects", "onDelete", "ignoreFields", "generate"}
+var besideTemplate = []string{"forEach", "order", "readyWhen", "failWhen", "ifExists", "onChange", "maxUnavailable",
+	"maxObjects", "onDelete", "ignoreFields", "generate"}
 
 // readTemplate reads the template of a child.
 func readTemplate(v source.Value, nm naming) *source.Node {
@@ -171,7 +176,8 @@ func checkName(metadata source.Value, e source.Entry, nm naming) {
 		metadata.ErrorAt(e.Key.Pos, "generateName cannot be set: the name must be known beforehand").Hint =
 			"write name; generateName is for children with replicas"
 	case e.Key.Value != nm.nameKey() && nm == numbered:
-		metadata.ErrorAt(e.Key.Pos, "name cannot be set: each of the replicas gets its own").Hint = "write generateName, the prefix of the names"
+		metadata.ErrorAt(e.Key.Pos, "name cannot be set: each of the replicas gets its own").Hint = "write generateName, " +
+			"the prefix of the names"
 	case !v.IsTextOf("a string"):
 	case v.Scalar() == "":
 		v.Errorf("is empty")

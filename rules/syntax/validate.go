@@ -6,7 +6,8 @@ var checkShape = source.Shape{
 	Doc: "A check of the primary.",
 	Keys: []source.Key{
 		{Name: "expression", Required: true, Value: boolExpr, Doc: "What must be true, like `self.spec.size > 0`."},
-		{Name: "message", Value: textData, Doc: "The message if it is false, with `${...}` for values. By default the expression itself."},
+		{Name: "message", Value: textData, Doc: "The message if it is false, with `${...}` for values. By default the " +
+			"expression itself."},
 	},
 	Wrong: map[string]source.WrongKey{
 		"expr": {Means: "expression"},

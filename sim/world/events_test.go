@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"reconcel/engine"
+	"reconcel/engine/access"
 	"reconcel/rules"
 	"reconcel/rules/source"
 	"reconcel/sim/world"
@@ -37,12 +37,12 @@ rules:
 // TestEventFilter plays the same story with each filter.
 func TestEventFilter(t *testing.T) {
 	configMaps := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	for filter, want := range map[engine.EventFilter][]string{
-		engine.EventsAll: {
+	for filter, want := range map[access.EventFilter][]string{
+		access.EventsAll: {
 			"Foo Synced", "Service Synced", "Foo Repaired", "Foo Paused", "Foo Resumed", "Foo InvalidSpec", "Foo Recovered", "Foo Synced",
 		},
-		engine.EventsChanges:  {"Service Synced", "Foo Repaired", "Foo InvalidSpec", "Foo Recovered"},
-		engine.EventsWarnings: {"Foo InvalidSpec"},
+		access.EventsChanges:  {"Service Synced", "Foo Repaired", "Foo InvalidSpec", "Foo Recovered"},
+		access.EventsWarnings: {"Foo InvalidSpec"},
 	} {
 		t.Run(string(filter), func(t *testing.T) {
 			w := eventfulWorld(t, filter)
@@ -71,7 +71,7 @@ func TestEventFilter(t *testing.T) {
 }
 
 // eventfulWorld has a Foo and a Service that are ready.
-func eventfulWorld(t *testing.T, filter engine.EventFilter) *world.World {
+func eventfulWorld(t *testing.T, filter access.EventFilter) *world.World {
 	t.Helper()
 	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(eventful)}})
 	if err != nil {

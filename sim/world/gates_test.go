@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"reconcel/internal/stories"
 	"reconcel/sim/world"
+	"reconcel/test/stories"
 )
 
 const gateRules = `

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"reconcel/internal/stories"
 	"reconcel/sim/world"
+	"reconcel/test/stories"
 )
 
 // TestBundleKilledAtEachWrite changes what a rule for the cluster reads, deletes its ConfigMap,

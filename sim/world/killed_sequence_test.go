@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"reconcel/internal/stories"
 	"reconcel/sim"
 	"reconcel/sim/world"
+	"reconcel/test/stories"
 )
 
 // TestSequenceKilledAtEachWrite changes a list and a template, deselects and deletes, with a controller

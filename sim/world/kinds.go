@@ -22,7 +22,8 @@ func (ks kinds) Find(_ context.Context, gvk schema.GroupVersionKind) (discover.K
 	if k == nil {
 		return discover.Kind{}, discover.NoKindError{GVK: gvk}
 	}
-	return discover.Kind{GVK: gvk, GVR: gvk.GroupVersion().WithResource(k.Resource), Namespaced: k.Namespaced, Status: k.Status}, nil
+	return discover.Kind{GVK: gvk, GVR: gvk.GroupVersion().WithResource(k.Resource), Namespaced: k.Namespaced,
+		Status: k.Status}, nil
 }
 
 func (ks kinds) Versions(_ context.Context, group string) (versions []string, err error) {

@@ -8,40 +8,41 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
-	"reconcel/engine"
+	"reconcel/engine/ident"
+	"reconcel/engine/queue"
 )
 
 // A Queue is a work queue in the time of a clock. Its Get does not block: do not call it while Len
 // is 0.
 type Queue struct {
-	workqueue.TypedRateLimiter[engine.Request]
+	workqueue.TypedRateLimiter[ident.Request]
 	clock   clock.PassiveClock
-	ready   []engine.Request
+	ready   []ident.Request
 	delayed []delayed // at most one for each request
 }
 
 type delayed struct {
-	request engine.Request
+	request ident.Request
 	due     time.Time
 }
 
 // NewQueue returns an empty queue.
 func NewQueue(c clock.PassiveClock) *Queue {
-	return &Queue{TypedRateLimiter: engine.NewLimiter(evenly), clock: c}
+	return &Queue{TypedRateLimiter: queue.NewLimiter(evenly), clock: c}
 }
 
 // evenly is the random number that gives no jitter.
 func evenly() float64 { return 0.5 }
 
 // Add implements workqueue.TypedInterface.
-func (q *Queue) Add(r engine.Request) {
+func (q *Queue) Add(r ident.Request) {
 	if !slices.Contains(q.ready, r) {
 		q.ready = append(q.ready, r)
 	}
 }
 
 // AddAfter implements workqueue.TypedDelayingInterface. The earliest of several delays counts.
-func (q *Queue) AddAfter(r engine.Request, d time.Duration) {
+func (q *Queue) AddAfter(r ident.Request, d time.Duration) {
 	if d <= 0 {
 		q.Add(r)
 		return
@@ -59,14 +60,14 @@ func (q *Queue) AddAfter(r engine.Request, d time.Duration) {
 }
 
 // AddRateLimited implements workqueue.TypedRateLimitingInterface.
-func (q *Queue) AddRateLimited(r engine.Request) { q.AddAfter(r, q.When(r)) }
+func (q *Queue) AddRateLimited(r ident.Request) { q.AddAfter(r, q.When(r)) }
 
 // Len implements workqueue.TypedInterface.
 func (q *Queue) Len() int { return len(q.ready) }
 
 // Get implements workqueue.TypedInterface. It ends the delay of the request, as the queue of a
 // process does.
-func (q *Queue) Get() (engine.Request, bool) {
+func (q *Queue) Get() (ident.Request, bool) {
 	r := q.ready[0]
 	q.ready = q.ready[1:]
 	q.delayed = slices.DeleteFunc(q.delayed, func(d delayed) bool { return d.request == r })
@@ -75,7 +76,7 @@ func (q *Queue) Get() (engine.Request, bool) {
 
 // sort puts what is ready in order.
 func (q *Queue) sort() {
-	slices.SortFunc(q.ready, func(a, b engine.Request) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(q.ready, func(a, b ident.Request) int { return strings.Compare(a.String(), b.String()) })
 }
 
 // Next returns the end of the next delay.
@@ -103,7 +104,7 @@ func (q *Queue) Wake() {
 }
 
 // Done implements workqueue.TypedInterface.
-func (q *Queue) Done(engine.Request) {}
+func (q *Queue) Done(ident.Request) {}
 
 // ShutDown implements workqueue.TypedInterface.
 func (q *Queue) ShutDown() {}

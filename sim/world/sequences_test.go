@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,11 +15,12 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"reconcel/internal/e2e"
 	"reconcel/rules"
 	"reconcel/rules/source"
 	"reconcel/sim"
 	"reconcel/sim/world"
+	"reconcel/test/e2e"
+	"reconcel/test/soak"
 )
 
 // boxCRD is a kind whose spec may hold anything.
@@ -65,7 +65,7 @@ type sequence struct {
 // restarts. RECONCEL_SOAK=1 runs 500 sequences.
 func TestSequences(t *testing.T) {
 	count := 40
-	if os.Getenv("RECONCEL_SOAK") != "" {
+	if soak.Enabled() {
 		count = 500
 	}
 	for seed := range count {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"reconcel/internal/stories"
 	"reconcel/rules"
+	"reconcel/test/stories"
 )
 
 var sharedRules = strings.ReplaceAll(stories.SharedRules, "NAMESPACE", "default")

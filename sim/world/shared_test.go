@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"reconcel/internal/stories"
 	"reconcel/rules"
 	"reconcel/sim/world"
+	"reconcel/test/stories"
 )
 
 // A sharingWorld has Foos that share ConfigMaps, as their deploymentName says.

@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"reconcel/internal/stories"
 	"reconcel/sim/world"
+	"reconcel/test/stories"
 )
 
 // stage returns a stage in memory, and the log of its controller.

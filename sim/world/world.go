@@ -15,6 +15,9 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 
 	"reconcel/engine"
+	"reconcel/engine/access"
+	"reconcel/engine/plan"
+	"reconcel/engine/preview"
 	"reconcel/rules"
 	"reconcel/sim"
 )
@@ -27,7 +30,7 @@ type Options struct {
 	// Namespaces are those that the controller watches; none stands for all.
 	Namespaces []string
 	// Events are those that the controller records; default: engine.EventsAll.
-	Events engine.EventFilter
+	Events access.EventFilter
 	// MaxDeletions is that of the controller; nil: its default.
 	MaxDeletions *intstr.IntOrString
 	// Coverage records which expressions ran. It may be nil.
@@ -51,7 +54,7 @@ type World struct {
 // A controller is an engine with its queue.
 type controller struct {
 	queue   *Queue
-	stepper *engine.Stepper
+	stepper *preview.Stepper
 }
 
 // Controller is the client name of the controller.
@@ -72,8 +75,9 @@ func New(options Options) (*World, error) {
 	if options.Turn == nil {
 		options.Turn = func(int) int { return 0 }
 	}
-	options.Events = cmp.Or(options.Events, engine.EventsAll)
-	w := &World{options: options, clock: testclock.NewFakePassiveClock(time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC))}
+	options.Events = cmp.Or(options.Events, access.EventsAll)
+	w := &World{options: options, clock: testclock.NewFakePassiveClock(time.Date(2030, time.January, 1, 0, 0, 0, 0,
+		time.UTC))}
 	var err error
 	if w.cluster, err = sim.New(sim.Options{Kinds: options.Kinds, Clock: w.clock}); err != nil {
 		return nil, err
@@ -95,18 +99,19 @@ func (w *World) start(ctx context.Context) error {
 	return w.follow(ctx, w.controller, w.options.Program)
 }
 
-func (w *World) newController(coverage *rules.Coverage, dry *engine.DryRun) controller {
+func (w *World) newController(coverage *rules.Coverage, dry plan.DryRun) controller {
 	q := NewQueue(w.clock)
 	dependencies := engine.Dependencies{
 		Client: w.client, Kinds: kinds{w.options.Kinds}, Events: w.cluster,
 		Clock: w.clock, Queue: q, Random: evenly, InFlight: 1, Coverage: coverage,
 	}
-	options := engine.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller, Namespaces: w.options.Namespaces, Events: w.options.Events, MaxDeletions: w.options.MaxDeletions, DryRun: dry}
-	return controller{q, engine.NewStepper(dependencies, options)}
+	options := access.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller,
+		Namespaces: w.options.Namespaces, Events: w.options.Events, MaxDeletions: w.options.MaxDeletions, DryRun: dry}
+	return controller{q, preview.NewStepper(dependencies, options)}
 }
 
 // DryRun starts a dry run beside the controller.
-func (w *World) DryRun(ctx context.Context, program *rules.Program, dry *engine.DryRun) error {
+func (w *World) DryRun(ctx context.Context, program *rules.Program, dry plan.DryRun) error {
 	if err := w.show(); err != nil {
 		return err
 	}
@@ -130,7 +135,8 @@ func (w *World) ReloadDryRuns(ctx context.Context, program *rules.Program) error
 
 // follow activates rules.
 func (w *World) follow(ctx context.Context, c controller, program *rules.Program) error {
-	now := engine.Snapshot{Objects: w.cluster.All(), Version: w.cluster.Version(), Numbers: w.options.Kinds.Set().NumberFields(program.UsedKinds())}
+	now := engine.Snapshot{Objects: w.cluster.All(), Version: w.cluster.Version(),
+		Numbers: w.options.Kinds.Set().NumberFields(program.UsedKinds())}
 	if err := c.stepper.Follow(ctx, program, now); err != nil {
 		return fmt.Errorf("the controller does not start: %w", err)
 	}
@@ -167,7 +173,8 @@ func (w *World) Objects() []*unstructured.Unstructured {
 // isOwn reports whether every world has an object.
 func isOwn(u *unstructured.Unstructured) bool {
 	gk := u.GroupVersionKind().GroupKind()
-	return gk == (schema.GroupKind{Kind: "Namespace"}) && sim.IsInitial(u.GetName()) || isInventory(gk, u.GetNamespace(), u.GetName())
+	return gk == (schema.GroupKind{Kind: "Namespace"}) && sim.IsInitial(u.GetName()) ||
+		isInventory(gk, u.GetNamespace(), u.GetName())
 }
 
 // Writes returns all writes of the controller, except those of its inventory.
@@ -183,5 +190,6 @@ func (w *World) Changes() []sim.Change {
 }
 
 func isInventory(gk schema.GroupKind, namespace, name string) bool {
-	return gk == schema.GroupKind{Kind: "ConfigMap"} && namespace == systemNamespace && (name == inventory || name == texts)
+	return gk == schema.GroupKind{Kind: "ConfigMap"} && namespace == systemNamespace && (name == inventory ||
+		name == texts)
 }

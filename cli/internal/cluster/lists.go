@@ -69,7 +69,8 @@ func (l *Lists) Of(ctx context.Context, k *discover.Kind, namespace string) ([]*
 }
 
 // forEachMetadata is ForEach for objects with nothing but their metadata.
-func (c *Cluster) forEachMetadata(ctx context.Context, k *discover.Kind, namespace string, options metav1.ListOptions, visit func(*unstructured.Unstructured)) error {
+func (c *Cluster) forEachMetadata(ctx context.Context, k *discover.Kind, namespace string, options metav1.ListOptions,
+	visit func(*unstructured.Unstructured)) error {
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		return c.Metadata.Resource(k.GVR).Namespace(namespace).List(ctx, options)
 	})

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/inventory"
 	"reconcel/rules"
 )
 
@@ -39,7 +40,8 @@ func (c *Cluster) Resource(k *discover.Kind, namespace string) dynamic.ResourceI
 }
 
 // Get returns an object, or nil if it does not exist.
-func (c *Cluster) Get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+func (c *Cluster) Get(ctx context.Context, gvr schema.GroupVersionResource,
+	namespace, name string) (*unstructured.Unstructured, error) {
 	u, err := c.Client.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
@@ -50,7 +52,8 @@ func (c *Cluster) Get(ctx context.Context, gvr schema.GroupVersionResource, name
 // Primary returns the primary kind of rules that a target names, or nil. If a kind is
 // unavailable, the target may name it in a way that only the API server knows: without another
 // kind of that name, the error is an UnavailableError.
-func (c *Cluster) Primary(ctx context.Context, program *rules.Program, t Target) (*rules.Primary, *discover.Kind, error) {
+func (c *Cluster) Primary(ctx context.Context, program *rules.Program,
+	t Target) (*rules.Primary, *discover.Kind, error) {
 	var unknown error
 	for _, p := range program.Primaries() {
 		k, err := c.Find(ctx, p.GVK)
@@ -72,7 +75,8 @@ func (c *Cluster) Primary(ctx context.Context, program *rules.Program, t Target)
 }
 
 // Named returns the object that a target names.
-func (c *Cluster) Named(ctx context.Context, k *discover.Kind, namespace string, t Target) (*unstructured.Unstructured, error) {
+func (c *Cluster) Named(ctx context.Context, k *discover.Kind, namespace string,
+	t Target) (*unstructured.Unstructured, error) {
 	u, err := c.Resource(k, namespace).Get(ctx, t.Name, metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
 		return u, err
@@ -83,9 +87,21 @@ func (c *Cluster) Named(ctx context.Context, k *discover.Kind, namespace string,
 	return nil, fmt.Errorf("%s not found", t.Text)
 }
 
+// Inventories returns the inventories of all installations. On an error, some may be missing.
+func (c *Cluster) Inventories(ctx context.Context) (all []inventory.Stored, err error) {
+	options := metav1.ListOptions{LabelSelector: inventory.Selector}
+	err = ForEach(ctx, c.Client.Resource(inventory.Resource), options, func(u *unstructured.Unstructured) {
+		if stored, ok := inventory.Of(u); ok {
+			all = append(all, stored)
+		}
+	})
+	return all, err
+}
+
 // ForEach lists objects page by page. It requests the next page while it visits the
 // objects of the current one.
-func ForEach(ctx context.Context, from dynamic.ResourceInterface, options metav1.ListOptions, visit func(*unstructured.Unstructured)) error {
+func ForEach(ctx context.Context, from dynamic.ResourceInterface, options metav1.ListOptions,
+	visit func(*unstructured.Unstructured)) error {
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		return from.List(ctx, options)
 	})

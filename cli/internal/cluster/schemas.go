@@ -22,10 +22,10 @@ import (
 // JudgeTimeout limits the time for reading the schemas of a cluster.
 const JudgeTimeout = 15 * time.Second
 
-// A Judgement is a verdict with the schemas of a cluster.
+// A Judgement is a result with the schemas of a cluster.
 type Judgement struct {
-	judge.Verdict
-	Kinds      *kindschema.Set  // nil if no schema could be read: the verdict is empty then
+	judge.Result
+	Kinds      *kindschema.Set  // nil if no schema could be read: the result is empty then
 	By         discover.Schemas // the schemas that the cluster published
 	Incomplete error            // why some schemas could not be read
 	Partial    bool             // only the changed rules were judged, and the others were accepted before
@@ -39,11 +39,13 @@ func (c *Cluster) Judge(ctx context.Context, l *rules.Loaded, policy judge.Polic
 
 // JudgeChanged judges the rules that Recompile has compiled again. The other rules were accepted
 // with the schemas in accepted. If one of these has changed, all rules are judged.
-func (c *Cluster) JudgeChanged(ctx context.Context, l *rules.Loaded, policy judge.Policy, accepted discover.Schemas) Judgement {
+func (c *Cluster) JudgeChanged(ctx context.Context, l *rules.Loaded, policy judge.Policy,
+	accepted discover.Schemas) Judgement {
 	return c.judge(ctx, l, policy, accepted, nil)
 }
 
-func (c *Cluster) judge(ctx context.Context, l *rules.Loaded, policy judge.Policy, accepted discover.Schemas, others []*rules.Program) (j Judgement) {
+func (c *Cluster) judge(ctx context.Context, l *rules.Loaded, policy judge.Policy, accepted discover.Schemas,
+	others []*rules.Program) (j Judgement) {
 	ctx, cancel := context.WithTimeout(ctx, JudgeTimeout)
 	defer cancel()
 	index, err := c.discovery.OpenAPIV3WithContext(ctx).PathsWithContext(ctx)
@@ -57,20 +59,31 @@ func (c *Cluster) judge(ctx context.Context, l *rules.Loaded, policy judge.Polic
 	switch {
 	case j.Kinds == nil:
 	case j.Partial:
-		j.Verdict = judge.OfChanged(l, j.Kinds, policy)
+		j.Result = judge.OfChanged(l, j.Kinds, policy)
 	default:
-		j.Verdict = judge.Of(l, j.Kinds, policy)
+		j.Result = judge.Of(l, j.Kinds, policy)
 	}
 	return j
 }
 
-// NumberFields returns the number fields of some kinds. A kind whose schema cannot be read has none.
-func (c *Cluster) NumberFields(ctx context.Context, kinds map[schema.GroupVersionKind]bool) (known kindschema.NumberFields, err error) {
+// NumberFields returns the number fields of some kinds. A kind whose schema cannot be read has none,
+// and is reported where it is read.
+func (c *Cluster) NumberFields(ctx context.Context,
+	kinds map[schema.GroupVersionKind]bool) (known kindschema.NumberFields, err error) {
 	for gvk := range kinds {
 		if kindschema.BuiltInGroup(gvk.Group) || gvk == rules.BundleKind {
 			continue
 		}
-		set, err := c.schemas.get(gvk.GroupVersion(), func() (*kindschema.Set, error) { return c.readSchema(ctx, gvk.GroupVersion()) })
+		set, err := c.schemas.get(gvk.GroupVersion(), func() (*kindschema.Set, error) {
+			ctx, cancel := context.WithTimeout(ctx, JudgeTimeout)
+			defer cancel()
+			index, err := c.discovery.OpenAPIV3WithContext(ctx).PathsWithContext(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("read OpenAPI: %w", err)
+			}
+			set, _ := readSchemas(ctx, index, []schema.GroupVersion{gvk.GroupVersion()})
+			return set, nil
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -81,22 +94,11 @@ func (c *Cluster) NumberFields(ctx context.Context, kinds map[schema.GroupVersio
 	return known, nil
 }
 
-// readSchema returns the schemas of a version, or nil if they cannot be read.
-func (c *Cluster) readSchema(ctx context.Context, gv schema.GroupVersion) (*kindschema.Set, error) {
-	ctx, cancel := context.WithTimeout(ctx, JudgeTimeout)
-	defer cancel()
-	index, err := c.discovery.OpenAPIV3WithContext(ctx).PathsWithContext(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read OpenAPI: %w", err)
-	}
-	set, _ := readSchemas(ctx, index, []schema.GroupVersion{gv}) // A kind whose API does not answer is reported where it is read.
-	return set, nil
-}
-
 // readSchemas returns the schemas of the kinds in some versions. It skips versions
 // that the cluster does not serve or describe. The set is nil if a schema is
 // invalid.
-func readSchemas(ctx context.Context, index map[string]openapi.GroupVersionWithContext, versions []schema.GroupVersion) (*kindschema.Set, error) {
+func readSchemas(ctx context.Context, index map[string]openapi.GroupVersionWithContext,
+	versions []schema.GroupVersion) (*kindschema.Set, error) {
 	documents, unread := make([][]byte, len(versions)), make([]error, len(versions))
 	var reading sync.WaitGroup
 	for i, gv := range versions {
@@ -128,20 +130,10 @@ func readSchemas(ctx context.Context, index map[string]openapi.GroupVersionWithC
 
 // Versions returns the groups and versions of all kinds in the rules.
 func Versions(programs ...*rules.Program) (all []schema.GroupVersion) {
-	var primaries []*rules.Primary
 	for _, program := range programs {
-		primaries = append(primaries, program.Primaries()...)
-	}
-	for _, primary := range primaries {
-		if !primary.ForCluster() { // The API server serves no bundles.
-			all = append(all, primary.GVK.GroupVersion())
-		}
-		for _, rule := range primary.Rules {
-			for _, c := range rule.Children {
-				all = append(all, c.GVK.GroupVersion())
-			}
-			for _, l := range rule.Lookups {
-				all = append(all, l.GVK.GroupVersion())
+		for gvk := range program.UsedKinds() {
+			if gvk != rules.BundleKind { // The API server serves no bundles.
+				all = append(all, gvk.GroupVersion())
 			}
 		}
 	}

@@ -17,7 +17,8 @@ import (
 // Served returns all kinds that can be listed, each in the version that the API server
 // prefers. incomplete joins an UnavailableError for each group and version that is unknown.
 func (c *Cluster) Served(ctx context.Context) (all []discover.Kind, incomplete, err error) {
-	groups, lists, err := c.discovery.ServerGroupsAndResourcesWithContext(ctx) // Preferred resources alone do not say which have a status.
+	// Preferred resources alone do not say which have a status.
+	groups, lists, err := c.discovery.ServerGroupsAndResourcesWithContext(ctx)
 	if failed, some := discovery.GroupDiscoveryFailedErrorGroups(err); some {
 		incomplete, err = unavailable(failed), nil
 	}
@@ -45,7 +46,8 @@ func (c *Cluster) Served(ctx context.Context) (all []discover.Kind, incomplete, 
 		}
 		for i := range list.APIResources {
 			r := &list.APIResources[i]
-			if gk := gv.WithKind(r.Kind).GroupKind(); slices.Contains(r.Verbs, "list") && !strings.Contains(r.Name, "/") && !known[gk] {
+			if gk := gv.WithKind(r.Kind).GroupKind(); slices.Contains(r.Verbs, "list") && !strings.Contains(r.Name, "/") &&
+				!known[gk] {
 				known[gk] = true
 				all = append(all, kindOf(gv, r, list.APIResources))
 			}

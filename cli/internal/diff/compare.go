@@ -3,32 +3,25 @@ package diff
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/util/workqueue"
 
+	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/dryrun"
-	"reconcel/cli/internal/judge"
-	"reconcel/cli/internal/output"
-	"reconcel/engine"
 	"reconcel/engine/inventory"
+	"reconcel/engine/outcome"
+	"reconcel/engine/preview"
 	"reconcel/rules"
 	"reconcel/rules/schema"
-	"reconcel/sim"
 )
 
 // Options say what to compare with which cluster.
 type Options struct {
-	Rules   *rules.Loaded
-	Policy  judge.Policy
-	Cluster *cluster.Cluster
+	change.Source
 	// Installation is the namespace of the installation if the cluster has no
 	// inventory.
 	Installation string
@@ -36,15 +29,25 @@ type Options struct {
 	Namespace string // "": all
 	Selector  labels.Selector
 	Targets   []cluster.Target // none: all
-	Local     bool             // send no dry runs
-	Progress  *output.Progress // of the primaries
 }
 
 // A Result has the changes, in the order of the rules.
 type Result struct {
-	Changes []Change
+	Changes []change.Change
 	Notes   []string // lines for people: everything that is not a difference
 	Broken  bool     // some changes are unknown; the notes say why
+}
+
+// Any reports whether a change has such an action.
+func (r *Result) Any(such func(outcome.Action) bool) bool {
+	return slices.ContainsFunc(r.Changes, func(c change.Change) bool { return such(c.Action) })
+}
+
+// fail adds errors to the notes.
+func (r *Result) fail(errs []error) {
+	for _, err := range errs {
+		r.Notes, r.Broken = append(r.Notes, fmt.Sprintf("error: %v", err)), true
+	}
 }
 
 // A comparison is the work of one call of Compare.
@@ -52,139 +55,116 @@ type comparison struct {
 	Options
 	client   *dryrun.Client
 	selected []selected
-	preview  *engine.Preview
-	notes    []string
+	bundles  []*rules.Rule // that are compared
+	preview  *preview.Preview
 	errs     []error // why the result is incomplete
 }
 
 // Compare returns what run would do next.
 func Compare(ctx context.Context, o Options) (*Result, error) {
 	c := &comparison{Options: o}
-	schemas, err := c.judge(ctx)
+	schemas, err := c.Judge(ctx)
 	if err != nil {
 		return nil, err
 	}
-	kinds := func() (*sim.Kinds, error) { return sim.NewKinds(schemas) }
-	c.client = dryrun.New(o.Cluster.Client, kinds)
-	if o.Local {
-		c.client = dryrun.NewLocal(o.Cluster.Client, kinds)
-		c.note("without dry runs, the output omits what the API server would add, reject or change")
+	c.client = c.Client(schemas)
+	if c.Local {
+		c.Note("without dry runs, the output omits what the API server would add, reject or change")
 	}
 	primaries, err := c.prepare(ctx, schemas)
 	if err != nil {
 		return nil, err
 	}
-	c.reconcile(ctx, primaries)
-	return c.result(primaries), nil
-}
-
-func (c *comparison) note(format string, args ...any) {
-	c.notes = append(c.notes, fmt.Sprintf(format, args...))
-}
-
-// judge returns the schemas of the cluster, or the errors that would keep run from
-// starting.
-func (c *comparison) judge(ctx context.Context) (*schema.Set, error) {
-	j := c.Cluster.Judge(ctx, c.Rules, c.Policy)
-	if j.Incomplete != nil {
-		c.note("cannot check the rules against all kinds of the cluster: %v", j.Incomplete)
+	r := &Result{Changes: []change.Change{}, Notes: c.Notes}
+	r.fail(c.errs)
+	creators := map[change.Object]change.Creator{}
+	compare := func(p *change.Primary) *change.Primary {
+		p.Reconcile(ctx, c.preview.Reconcile)
+		p.Print()
+		return p
 	}
-	if j.Kinds == nil {
-		return schema.Builtin(), nil
-	}
-	return j.Kinds, j.Err()
+	return r, change.EachResult(ctx, &c.Source, primaries, compare, func(p *change.Primary) {
+		p.RejectDuplicates(creators)
+		r.Changes = append(r.Changes, p.Changes...)
+		r.Notes = append(r.Notes, p.Notes()...)
+		r.fail(p.Errs)
+	})
 }
 
 // prepare selects the primaries, and lists everything that their rules read.
-func (c *comparison) prepare(ctx context.Context, schemas *schema.Set) (primaries []*Primary, err error) {
-	if some, err := c.selectPrimaries(ctx); err != nil || !some {
+func (c *comparison) prepare(ctx context.Context, schemas *schema.Set) (primaries []*change.Primary, err error) {
+	if err := c.selectPrimaries(ctx); err != nil || len(c.selected)+len(c.bundles) == 0 {
 		return nil, err
 	}
-	of := engine.PreviewOf{Program: c.Rules.Program, Client: c.client, Kinds: c.Cluster.Kinds, Numbers: schemas.NumberFields(c.Rules.Program.UsedKinds()), List: c, Namespace: c.Installation, Namespaces: c.Policy.Namespaces}
+	of := preview.Config{Program: c.Rules.Program, Client: c.client, Kinds: c.Cluster.Kinds,
+		Numbers: schemas.NumberFields(c.Rules.Program.UsedKinds()), List: c.list, Namespace: c.Installation,
+		Namespaces: c.Policy.Namespaces}
 	if err := c.addInventories(ctx, &of); err != nil {
 		return nil, err
 	}
 	if err := c.addBundles(ctx, of); err != nil {
 		return nil, err
 	}
-	if c.preview, err = engine.NewPreview(ctx, of); err != nil {
+	if c.preview, err = preview.NewPreview(ctx, of); err != nil {
 		return nil, err
 	}
 	for _, unread := range c.preview.Unread() {
-		if slices.ContainsFunc(unread.Rules, c.isSelected) {
+		isFor := func(s selected) bool {
+			return slices.ContainsFunc(unread.Rules, func(rule string) bool { return has(s.rules, rule) })
+		}
+		if slices.ContainsFunc(c.selected, isFor) {
 			c.errs = append(c.errs, unread)
 		}
 	}
-	if missing := c.preview.Missing(); len(missing) > 0 {
-		c.note("not compared: objects of rules that are in the inventory but not in these files: %s", strings.Join(missing, ", "))
+	if missing := c.missing(of.Orphaned); len(missing) > 0 {
+		c.Note("not compared: objects of rules that are in the inventory but not in these files: %s",
+			strings.Join(missing, ", "))
 	}
 	for _, s := range c.selected {
 		for _, self := range s.objects {
-			p := NewPrimary(s.rules, s.kind, engine.Request{
-				Kind: s.rules.GVK.GroupKind(), Namespace: self.GetNamespace(), Name: self.GetName(), UID: rules.UIDOf(s.rules.GVK.GroupKind(), self),
-			})
-			p.ending = self.GetDeletionTimestamp() != nil
-			primaries = append(primaries, p)
+			primaries = append(primaries, change.NewPrimary(s.rules, s.kind, self))
 		}
 	}
 	return primaries, nil
 }
 
-// isSelected reports whether a rule is for a resource that is compared.
-func (c *comparison) isSelected(rule string) bool {
-	return slices.ContainsFunc(c.selected, func(s selected) bool {
-		return slices.ContainsFunc(s.rules.Rules, func(r *rules.Rule) bool { return r.Name == rule })
-	})
+func has(p *rules.Primary, rule string) bool {
+	return slices.ContainsFunc(p.Rules, func(r *rules.Rule) bool { return r.Name == rule })
 }
 
 // addInventories adds the inventories of the cluster: run prunes the children of
 // kinds that a rule no longer renders. The user may not be allowed to read them.
 // The preview acts as the installation of the first inventory.
-func (c *comparison) addInventories(ctx context.Context, of *engine.PreviewOf) error {
-	err := c.eachIn(ctx, inventory.Resource, metav1.NamespaceAll, metav1.ListOptions{LabelSelector: inventory.Selector}, func(u *unstructured.Unstructured) error {
-		stored, ok := inventory.Of(u)
-		if !ok {
-			return nil
-		}
-		of.Inventories = append(of.Inventories, stored)
-		if len(of.Inventories) == 1 {
-			of.Namespace, of.Name = stored.Namespace, stored.Installation
-		}
-		return nil
-	})
-	if apierrors.IsForbidden(err) {
-		c.note("reconcel's inventory cannot be read: children of kinds that a rule no longer has are not compared")
-		return nil
+func (c *comparison) addInventories(ctx context.Context, of *preview.Config) (err error) {
+	all, err := c.Cluster.Inventories(ctx)
+	if len(all) > 0 {
+		of.Namespace, of.Name = all[0].Namespace, all[0].Installation
 	}
+	switch {
+	case apierrors.IsForbidden(err):
+		c.Note("reconcel's inventory cannot be read: children of kinds that a rule no longer has are not compared")
+	case err != nil:
+		return fmt.Errorf("list configmaps: %w", err)
+	}
+	of.Orphaned, err = inventory.Recall(all, of.Program)
 	return err
 }
 
-// reconcile compares several primaries at a time, because each of them mostly
-// waits for responses.
-func (c *comparison) reconcile(ctx context.Context, primaries []*Primary) {
-	c.Progress.Total.Store(int64(len(primaries)))
-	workqueue.ParallelizeUntil(ctx, 4*runtime.GOMAXPROCS(0), len(primaries), func(i int) {
-		primaries[i].Reconcile(ctx, c.preview.Reconcile)
-		primaries[i].print()
-		c.Progress.Step()
-	})
-}
-
-// result collects the changes of all primaries.
-func (c *comparison) result(primaries []*Primary) *Result {
-	r := &Result{Changes: []Change{}, Notes: c.notes}
-	broken := func(errs []error) {
-		for _, err := range errs {
-			r.Notes, r.Broken = append(r.Notes, fmt.Sprintf("error: %v", err)), true
+// missing names the rules that have objects or finalizers in the inventories but are not in the
+// files. Their cleanup is not compared.
+func (c *comparison) missing(orphaned inventory.Orphaned) (names []string) {
+	miss := func(rule, kind string) {
+		if slices.ContainsFunc(c.Rules.Program.Primaries(), func(p *rules.Primary) bool { return has(p, rule) }) {
+			rule += " for " + kind // It is for other kinds now.
 		}
+		names = append(names, rule)
 	}
-	broken(c.errs)
-	creators := map[Object]Creator{}
-	for _, p := range primaries {
-		p.RejectDuplicates(creators)
-		r.Changes = append(r.Changes, p.Changes...)
-		r.Notes = append(r.Notes, p.notes()...)
-		broken(p.Errs)
+	for _, r := range orphaned.Removed {
+		miss(r.Name, r.For)
 	}
-	return r
+	for _, r := range orphaned.Kept {
+		miss(r.Name, r.Kind)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -8,8 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 
+	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/dryrun"
+	"reconcel/engine/outcome"
 	"reconcel/rules"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
@@ -61,7 +63,7 @@ func TestWhatIsNotWritten(t *testing.T) {
 			}
 			p, writes := previewIn(t, program, "{apiVersion: v1, kind: ConfigMap, metadata: {name: p, namespace: default, labels: {primary: yes"+test.labels+"}}}",
 				"{apiVersion: v1, kind: ConfigMap, metadata: {name: held, namespace: default}}")
-			got := p.notes()
+			got := p.Notes()
 			for _, c := range p.Changes {
 				if c.Action.IsDifference() {
 					got = append(got, string(c.Action)+" "+c.Object.String())
@@ -95,7 +97,7 @@ func TestWhatIsNotWritten(t *testing.T) {
 
 // previewIn compares the first of these objects in an in-memory cluster, and counts the
 // writes that took effect.
-func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *Primary, writes int) {
+func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *change.Primary, writes int) {
 	t.Helper()
 	kinds, err := sim.NewKinds(schema.Builtin())
 	if err != nil {
@@ -116,7 +118,7 @@ func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *Prim
 	}
 	before := len(memory.Writes())
 	c := &comparison{
-		Options: Options{Rules: &rules.Loaded{Program: program}, Cluster: &cluster.Cluster{Kinds: world.KindsOf(kinds)}, Selector: labels.Everything()},
+		Options: Options{Source: change.Source{Rules: &rules.Loaded{Program: program}, Cluster: &cluster.Cluster{Kinds: world.KindsOf(kinds), Client: memory.Client("reviewer")}}, Selector: labels.Everything()},
 		client:  dryrun.New(memory.Client("reviewer"), func() (*sim.Kinds, error) { return kinds, nil }),
 	}
 	primaries, err := c.prepare(t.Context(), schema.Builtin())
@@ -124,10 +126,18 @@ func previewIn(t *testing.T, program *rules.Program, objects ...string) (p *Prim
 		t.Fatal(err)
 	}
 	for _, other := range primaries {
-		if other.request.Name == "p" {
+		if other.Object().Name == "p" {
 			p = other
 		}
 	}
 	p.Reconcile(t.Context(), c.preview.Reconcile)
 	return p, len(memory.Writes()) - before
+}
+
+func TestWhatWaitsIsNoDifference(t *testing.T) {
+	rejected, skipped := change.Change{Action: outcome.Rejected}, change.Change{Action: outcome.Skipped}
+	all, waiting := &Result{Changes: []change.Change{rejected, skipped}}, &Result{Changes: []change.Change{skipped}}
+	if all.Any(outcome.Action.IsDifference) || !all.Any(outcome.Action.IsTrouble) || waiting.Any(outcome.Action.IsTrouble) {
+		t.Error("what is rejected or waits counts for something else")
+	}
 }

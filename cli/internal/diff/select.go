@@ -7,13 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/exit"
-	"reconcel/engine"
 	"reconcel/engine/discover"
+	"reconcel/engine/inventory"
+	"reconcel/engine/preview"
 	"reconcel/rules"
 )
 
@@ -24,19 +26,20 @@ type selected struct {
 	objects []*unstructured.Unstructured
 }
 
-// selectPrimaries selects the primaries to compare, in the order of the rules, then
-// by name. It reports whether there is anything to compare, bundles included.
-func (c *comparison) selectPrimaries(ctx context.Context) (some bool, err error) {
+// selectPrimaries selects the primaries and bundles to compare, in the order of the rules, then
+// by name.
+func (c *comparison) selectPrimaries(ctx context.Context) error {
 	found, known := map[cluster.Target]bool{}, map[cluster.Target]bool{}
 	var unknown error // why a kind and its other names are not known
 	for _, p := range c.Rules.Program.Primaries() {
 		if p.ForCluster() {
-			continue // addBundles adds them.
+			c.selectBundles(p, func(n cluster.Target) { known[n], found[n] = true, true })
+			continue
 		}
 		k, err := c.Cluster.Find(ctx, p.GVK)
 		unavailable := discover.IsUnavailable(err)
 		if err != nil && !unavailable {
-			return false, err
+			return err
 		}
 		names := slices.DeleteFunc(slices.Clone(c.Targets), func(n cluster.Target) bool { return !n.IsOf(p.GVK, k) })
 		if len(c.Targets) > 0 && len(names) == 0 {
@@ -46,24 +49,25 @@ func (c *comparison) selectPrimaries(ctx context.Context) (some bool, err error)
 		for _, n := range names {
 			known[n] = true
 		}
-		if unavailable && len(names) > 0 {
-			return false, fmt.Errorf("%s: %w", names[0].Text, err)
+		var objects []*unstructured.Unstructured
+		switch {
+		case unavailable && len(names) > 0:
+			return fmt.Errorf("%s: %w", names[0].Text, err)
+		case unavailable:
+		case k == nil:
+			c.Note("the API server does not serve %s, kind %s: there is nothing to compare", p.GVK.GroupVersion(), p.GVK.Kind)
+		default:
+			if objects, err = c.primaries(ctx, *k, names); err != nil && (len(c.Targets) > 0 || ctx.Err() != nil) {
+				return err
+			}
 		}
-		if unavailable {
-			c.unreadable(p, err)
+		if err != nil { // The others are compared.
+			unread := preview.Unread{Kind: p.GVK.Kind, Err: err}
+			for _, r := range p.Rules {
+				unread.Rules = append(unread.Rules, r.Name)
+			}
+			c.errs = append(c.errs, unread)
 			continue
-		}
-		if k == nil {
-			c.note("the API server does not serve %s, kind %s: there is nothing to compare", p.GVK.GroupVersion(), p.GVK.Kind)
-			continue
-		}
-		objects, err := c.primaries(ctx, k, names)
-		if err != nil && len(c.Targets) == 0 && ctx.Err() == nil {
-			c.unreadable(p, err)
-			continue
-		}
-		if err != nil {
-			return false, err
 		}
 		for _, u := range objects {
 			for _, n := range names {
@@ -74,30 +78,17 @@ func (c *comparison) selectPrimaries(ctx context.Context) (some bool, err error)
 			c.selected = append(c.selected, selected{p, *k, objects})
 		}
 	}
-	bundles, err := c.comparesBundles(ctx, func(n cluster.Target) { known[n], found[n] = true, true })
-	if err != nil {
-		return false, err
-	}
 	for _, n := range c.Targets {
 		switch {
 		case !known[n] && unknown != nil:
-			return false, fmt.Errorf("%s: %w", n.Text, unknown)
+			return fmt.Errorf("%s: %w", n.Text, unknown)
 		case !known[n]:
-			return false, exit.Misused("%q: no rule is for that kind", n.Text)
+			return exit.Misused("%q: no rule is for that kind", n.Text)
 		case !found[n]:
-			return false, fmt.Errorf("%s not found%s", n.Text, c.where())
+			return fmt.Errorf("%s not found%s", n.Text, c.where())
 		}
 	}
-	return bundles || len(c.selected) > 0, nil
-}
-
-// unreadable records that the resources of a kind cannot be read. The others are compared.
-func (c *comparison) unreadable(p *rules.Primary, err error) {
-	unread := engine.Unread{Kind: p.GVK.Kind, Err: err}
-	for _, r := range p.Rules {
-		unread.Rules = append(unread.Rules, r.Name)
-	}
-	c.errs = append(c.errs, unread)
+	return nil
 }
 
 func (c *comparison) where() string {
@@ -113,22 +104,65 @@ func (c *comparison) where() string {
 
 // primaries lists the resources of one kind, including those that no rule selects
 // now: a rule may have selected them before.
-func (c *comparison) primaries(ctx context.Context, k *discover.Kind, names []cluster.Target) ([]*unstructured.Unstructured, error) {
+func (c *comparison) primaries(ctx context.Context, k discover.Kind,
+	names []cluster.Target) (all []*unstructured.Unstructured, err error) {
 	options := metav1.ListOptions{LabelSelector: c.Selector.String()}
 	if len(names) == 1 {
 		options.FieldSelector = "metadata.name=" + names[0].Name
 	}
-	all, err := c.list(ctx, *k, []string{c.Namespace}, options)
-	if err != nil {
-		return nil, err
-	}
-	if len(names) > 0 {
-		all = slices.DeleteFunc(all, func(u *unstructured.Unstructured) bool {
-			return !slices.ContainsFunc(names, func(n cluster.Target) bool { return n.Name == u.GetName() })
-		})
-	}
+	err = c.Each(ctx, c.client.Known, k, []string{c.Namespace}, options, func(u *unstructured.Unstructured) error {
+		if len(names) == 0 || slices.ContainsFunc(names, func(n cluster.Target) bool { return n.Name == u.GetName() }) {
+			all = append(all, u)
+		}
+		return nil
+	})
 	slices.SortFunc(all, func(a, b *unstructured.Unstructured) int {
 		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
 	})
-	return all, nil
+	return all, err
+}
+
+// selectBundles selects the bundles to compare. By default these are all. Arguments select bundles
+// by their ConfigMaps.
+func (c *comparison) selectBundles(p *rules.Primary, found func(cluster.Target)) {
+	k := discover.Kind{GVK: rules.BundleObject, GVR: inventory.Resource, Singular: "configmap"}
+	for _, r := range p.Rules {
+		compared := len(c.Targets) == 0 && c.Selector.Empty() && c.Namespace == ""
+		for _, t := range c.Targets {
+			if t.IsOf(k.GVK, &k) && strings.HasSuffix(t.Name, rules.BundleName("", r.Name)) {
+				compared = true
+				found(t)
+			}
+		}
+		if compared {
+			c.bundles = append(c.bundles, r)
+		}
+	}
+}
+
+// addBundles adds the selected bundles. A bundle whose ConfigMap does not exist yet counts as it
+// will be created.
+func (c *comparison) addBundles(ctx context.Context, of preview.Config) error {
+	if len(c.bundles) == 0 {
+		return nil
+	}
+	k, err := c.Cluster.Kinds.Find(ctx, rules.BundleObject)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(c.Rules.Program.Primaries(), (*rules.Primary).ForCluster)
+	s := selected{rules: c.Rules.Program.Primaries()[i], kind: k}
+	for _, r := range c.bundles {
+		bundle := rules.BundleOwner(of.Namespace, cmp.Or(of.Name, "reconcel"), r.Name)
+		u, err := c.client.Resource(inventory.Resource).Namespace(bundle.Namespace).Get(ctx, bundle.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+			u, err = rules.NewBundle(bundle, r.Name), nil
+		}
+		if err != nil {
+			return err
+		}
+		s.objects = append(s.objects, u)
+	}
+	c.selected = append(c.selected, s)
+	return nil
 }

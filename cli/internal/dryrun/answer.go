@@ -14,7 +14,8 @@ import (
 )
 
 // answer returns the object after a patch, which may build on an earlier write.
-func (c *Client) answer(ctx context.Context, r *Recorder, w *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error) {
+func (c *Client) answer(ctx context.Context, r *Recorder, w *Write,
+	options metav1.PatchOptions) (*unstructured.Unstructured, error) {
 	on := r.under(w)
 	if on == nil && !c.local {
 		return c.sender.patch(ctx, w, options)

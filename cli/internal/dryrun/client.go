@@ -69,22 +69,21 @@ func (r remembered) List(ctx context.Context, options metav1.ListOptions) (*unst
 
 // find returns an object from memory, or else from the API server.
 func (c *Client) find(ctx context.Context, r *Recorder, of Target) (*unstructured.Unstructured, error) {
-	if u, found := c.known.Load(of.object()); found {
-		return u.(*unstructured.Unstructured), nil
-	}
-	if u := r.recall(of); u != nil {
-		return u, nil
+	for _, memory := range []*sync.Map{&c.known, &r.read} {
+		if u, found := memory.Load(of.object()); found {
+			return u.(*unstructured.Unstructured), nil
+		}
 	}
 	u, err := c.sender.get(ctx, of)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		r.read.Store(of.object(), u)
 	}
-	r.remember(of, u)
-	return u, nil
+	return u, err
 }
 
 // write answers a write and records it.
-func (c *Client) write(ctx context.Context, w *Write, answer func(*Recorder) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
+func (c *Client) write(ctx context.Context, w *Write,
+	answer func(*Recorder) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	recorder, ok := ctx.Value(recorderKey{}).(*Recorder)
 	if !ok {
 		return nil, errors.New("the context has no recorder")
@@ -101,7 +100,7 @@ func (c *Client) write(ctx context.Context, w *Write, answer func(*Recorder) (*u
 	w.After, w.Err = answer(recorder)
 	if apierrors.IsConflict(w.Err) {
 		c.known.Delete(w.object())
-		recorder.forget(w.Target)
+		recorder.read.Delete(w.object())
 	}
 	recorder.add(w)
 	if w.After == nil {

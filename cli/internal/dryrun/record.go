@@ -49,7 +49,7 @@ type Recorder struct {
 	mu     sync.Mutex
 	writes []*Write
 	failed []error
-	read   map[Target]*unstructured.Unstructured
+	read   sync.Map // Target without a subresource -> *unstructured.Unstructured
 }
 
 type recorderKey struct{}
@@ -74,28 +74,6 @@ func (r *Recorder) Unread() []error {
 	return slices.Clone(r.failed)
 }
 
-// recall returns an object that was read, or nil.
-func (r *Recorder) recall(of Target) *unstructured.Unstructured {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.read[of.object()]
-}
-
-func (r *Recorder) remember(of Target, u *unstructured.Unstructured) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.read == nil {
-		r.read = map[Target]*unstructured.Unstructured{}
-	}
-	r.read[of.object()] = u
-}
-
-func (r *Recorder) forget(of Target) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.read, of.object())
-}
-
 func (r *Recorder) add(w *Write) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,42 +86,37 @@ func (r *Recorder) addUnread(err error) {
 	r.failed = append(r.failed, err)
 }
 
-// under returns the accepted write on which another one builds, or nil. One of the
-// two is a JSON patch, which edits only managedFields.
-func (r *Recorder) under(w *Write) *Write {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, last := range slices.Backward(r.writes) {
-		if last.Target == w.Target && last.Err == nil {
-			if last.Patch == types.JSONPatchType || w.Patch == types.JSONPatchType {
-				return last
-			}
-			return nil
-		}
-	}
-	return nil
-}
-
-// last returns the last accepted write of an object, or nil. A write of a
-// subresource does not count.
-func (r *Recorder) last(of Target) *Write {
+// find returns the last accepted write that is meant, or nil.
+func (r *Recorder) find(isMeant func(*Write) bool) *Write {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, w := range slices.Backward(r.writes) {
-		if w.Target == of.object() && w.Err == nil && !w.Rehearsal {
+		if w.Err == nil && isMeant(w) {
 			return w
 		}
 	}
 	return nil
 }
 
+// under returns the accepted write on which another one builds, or nil. One of the
+// two is a JSON patch, which edits only managedFields.
+func (r *Recorder) under(w *Write) *Write {
+	last := r.find(func(other *Write) bool { return other.Target == w.Target })
+	if last != nil && last.Patch != types.JSONPatchType && w.Patch != types.JSONPatchType {
+		return nil
+	}
+	return last
+}
+
+// last returns the last accepted write of an object, or nil. A write of a
+// subresource does not count.
+func (r *Recorder) last(of Target) *Write {
+	return r.find(func(w *Write) bool { return w.Target == of.object() && !w.Rehearsal })
+}
+
 // creates reports whether a recorded write creates a namespace.
 func (r *Recorder) creates(namespace string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.writes, func(w *Write) bool {
-		return w.Resource == namespaces && w.Name == namespace && w.Err == nil && w.Before == nil
-	})
+	return r.find(func(w *Write) bool { return w.Resource == namespaces && w.Name == namespace && w.Before == nil }) != nil
 }
 
 var namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}

@@ -42,7 +42,8 @@ func (r resource) target(name string, subresources ...string) Target {
 }
 
 // Get implements dynamic.ResourceInterface.
-func (r resource) Get(ctx context.Context, name string, _ metav1.GetOptions, subresources ...string) (*unstructured.Unstructured, error) {
+func (r resource) Get(ctx context.Context, name string, _ metav1.GetOptions,
+	subresources ...string) (*unstructured.Unstructured, error) {
 	if len(subresources) > 0 {
 		return nil, errUnused
 	}
@@ -69,7 +70,8 @@ func (r resource) List(ctx context.Context, options metav1.ListOptions) (*unstru
 }
 
 // Patch implements dynamic.ResourceInterface.
-func (r resource) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
+func (r resource) Patch(ctx context.Context, name string, kind types.PatchType, data []byte,
+	options metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	w := &Write{Target: r.target(name, subresources...), Manager: options.FieldManager, Patch: kind, Body: data}
 	return r.client.patch(ctx, w, options)
 }

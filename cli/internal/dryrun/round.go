@@ -47,6 +47,7 @@ func (w *Write) restored(options metav1.DeleteOptions) metav1.DeleteOptions {
 	if w.Before == nil || options.Preconditions == nil || ptr.Deref(options.Preconditions.ResourceVersion, "") != later {
 		return options
 	}
-	options.Preconditions = &metav1.Preconditions{UID: options.Preconditions.UID, ResourceVersion: new(w.Before.GetResourceVersion())}
+	options.Preconditions = &metav1.Preconditions{UID: options.Preconditions.UID,
+		ResourceVersion: new(w.Before.GetResourceVersion())}
 	return options
 }

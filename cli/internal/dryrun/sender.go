@@ -22,7 +22,8 @@ func (s sender) get(ctx context.Context, of Target) (*unstructured.Unstructured,
 	return s.resource(of).Get(ctx, of.Name, metav1.GetOptions{})
 }
 
-func (s sender) list(ctx context.Context, of Target, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+func (s sender) list(ctx context.Context, of Target,
+	options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	return s.resource(of).List(ctx, options)
 }
 
@@ -31,8 +32,10 @@ func (s sender) patch(ctx context.Context, w *Write, options metav1.PatchOptions
 	return s.resource(w.Target).Patch(ctx, w.Name, w.Patch, w.Body, options, subresources(w)...)
 }
 
-func (s sender) update(ctx context.Context, w *Write, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	return s.resource(w.Target).Update(ctx, u, metav1.UpdateOptions{FieldManager: w.Manager, DryRun: all}, subresources(w)...)
+func (s sender) update(ctx context.Context, w *Write,
+	u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return s.resource(w.Target).Update(ctx, u, metav1.UpdateOptions{FieldManager: w.Manager, DryRun: all},
+		subresources(w)...)
 }
 
 func (s sender) delete(ctx context.Context, w *Write, options metav1.DeleteOptions) error {

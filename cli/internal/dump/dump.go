@@ -40,7 +40,8 @@ type object struct {
 
 // New returns an empty cluster.
 func New(kinds *sim.Kinds) *Cluster {
-	return &Cluster{kinds: kinds, objects: map[schema.GroupResource][]object{}, packers: map[schema.GroupResource]*packer{}, unknown: map[schema.GroupVersionKind]int{}}
+	return &Cluster{kinds: kinds, objects: map[schema.GroupResource][]object{},
+		packers: map[schema.GroupResource]*packer{}, unknown: map[schema.GroupVersionKind]int{}}
 }
 
 // Add adds an object. One without a namespace is in the namespace default, as kubectl
@@ -128,7 +129,8 @@ func (r resource) Namespace(namespace string) dynamic.ResourceInterface {
 }
 
 // Get implements dynamic.ResourceInterface.
-func (r resource) Get(_ context.Context, name string, _ metav1.GetOptions, _ ...string) (*unstructured.Unstructured, error) {
+func (r resource) Get(_ context.Context, name string, _ metav1.GetOptions,
+	_ ...string) (*unstructured.Unstructured, error) {
 	all := r.cluster.objects[r.gvr.GroupResource()]
 	i, found := sort.Find(len(all), func(i int) int { return compare(object{namespace: r.namespace, name: name}, all[i]) })
 	if !found {
@@ -148,7 +150,8 @@ func (r resource) List(ctx context.Context, options metav1.ListOptions) (*unstru
 	}
 	start, _ := strconv.Atoi(options.Continue) // "": from the first one
 	all := r.cluster.objects[r.gvr.GroupResource()]
-	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": r.gvr.GroupVersion().String(), "kind": "List"}}
+	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": r.gvr.GroupVersion().String(),
+		"kind": "List"}}
 	for i := start; i < len(all); i++ {
 		if r.namespace != "" && all[i].namespace != r.namespace || !selector.Matches(all[i].labels) {
 			continue

@@ -25,7 +25,8 @@ func (e *UnknownError) Error() string {
 	if len(e.Keys) == 0 {
 		return e.Path + ": the key above it has no documented keys"
 	}
-	return fmt.Sprintf("%s: unknown key%s; the keys are %s", e.Path, source.DidYouMean(key, e.Keys), strings.Join(e.Keys, ", "))
+	return fmt.Sprintf("%s: unknown key%s; the keys are %s", e.Path, source.DidYouMean(key, e.Keys),
+		strings.Join(e.Keys, ", "))
 }
 
 // Describe returns the documentation of the key at a path such as

@@ -106,7 +106,8 @@ func (r Reader) writes(file string) bool {
 }
 
 // readAll reads the files that the paths select, except those to skip.
-func (r Reader) readAll(paths []string, f filter, skip func(file string) bool) (all []source.File, unread []*source.Error) {
+func (r Reader) readAll(paths []string, f filter,
+	skip func(file string) bool) (all []source.File, unread []*source.Error) {
 	for _, path := range paths {
 		found, err := r.find(path, f)
 		if err != nil {

@@ -101,7 +101,7 @@ func namedPipe(t *testing.T) string {
 func TestTextsStandForFiles(t *testing.T) {
 	r := Reader{Texts: map[string]string{"rules.yaml": "kind: Rules\n", "objects.yaml": "{kind: ConfigMap, apiVersion: v1, metadata: {name: a}}"}}
 	objects, err := r.Objects([]string{"objects.yaml"})
-	if err != nil || len(objects) != 1 || objects[0].GetName() != "a" {
+	if err != nil || len(objects) != 1 || objects[0].Unstructured.GetName() != "a" {
 		t.Errorf("got %v, %v", objects, err)
 	}
 	found, unread := r.Rules([]string{"rules.yaml", "files.go"})

@@ -23,17 +23,17 @@ import (
 
 // An Object is a Kubernetes object with the file that it comes from.
 type Object struct {
-	unstructured.Unstructured
-	File string
-	text []byte // of the file
+	Unstructured unstructured.Unstructured
+	File         string
+	text         []byte // of the file
 }
 
 // String returns the kind, namespace and name.
 func (o *Object) String() string {
-	if o.GetNamespace() == "" {
-		return o.GetKind() + " " + o.GetName()
+	if o.Unstructured.GetNamespace() == "" {
+		return o.Unstructured.GetKind() + " " + o.Unstructured.GetName()
 	}
-	return o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
+	return o.Unstructured.GetKind() + " " + o.Unstructured.GetNamespace() + "/" + o.Unstructured.GetName()
 }
 
 var objectFiles = filter{[]string{".yaml", ".yml", ".json"}, everyFile, objectLimit + 1}
@@ -185,7 +185,7 @@ func startsDocument(line string) bool {
 func appendObjects(all []*Object, from source.File, content map[string]any) []*Object {
 	o := &Object{Unstructured: unstructured.Unstructured{Object: content}, File: from.Name, text: from.Data}
 	items, ok := content["items"].([]any)
-	if !ok || !strings.HasSuffix(o.GetKind(), "List") {
+	if !ok || !strings.HasSuffix(o.Unstructured.GetKind(), "List") {
 		return append(all, o)
 	}
 	for _, item := range items {
@@ -201,27 +201,28 @@ func appendObjects(all []*Object, from source.File, content map[string]any) []*O
 
 // inherit sets the kind of an item in a typed list, where the API server omits it.
 func inherit(item map[string]any, list *Object) {
-	kind := strings.TrimSuffix(list.GetKind(), "List")
+	kind := strings.TrimSuffix(list.Unstructured.GetKind(), "List")
 	if kind == "" || item["kind"] != nil || item["apiVersion"] != nil {
 		return
 	}
-	item["apiVersion"], item["kind"] = list.GetAPIVersion(), kind
+	item["apiVersion"], item["kind"] = list.Unstructured.GetAPIVersion(), kind
 }
 
 // Check returns an error if the object lacks a required field, or has a wrong type
 // in one.
 func (o *Object) Check() error {
-	metadata, _ := o.Object["metadata"].(map[string]any)
+	metadata, _ := o.Unstructured.Object["metadata"].(map[string]any)
 	for _, field := range []string{"name", "namespace"} {
 		if _, isText := metadata[field].(string); metadata[field] != nil && !isText {
-			return o.flaw("metadata."+field, "%s: metadata.%s must be text, is the %s %v (quote it)", o.GetKind(), field, settings.TypeOf(metadata[field]), metadata[field])
+			return o.flaw("metadata."+field, "%s: metadata.%s must be text, is the %s %v (quote it)", o.Unstructured.GetKind(),
+				field, settings.TypeOf(metadata[field]), metadata[field])
 		}
 	}
 	switch {
-	case o.GetAPIVersion() == "" || o.GetKind() == "":
+	case o.Unstructured.GetAPIVersion() == "" || o.Unstructured.GetKind() == "":
 		return o.flaw("", "an object without apiVersion and kind")
-	case o.GetName() == "":
-		return o.flaw("metadata", "%s without metadata.name", o.GetKind())
+	case o.Unstructured.GetName() == "":
+		return o.flaw("metadata", "%s without metadata.name", o.Unstructured.GetKind())
 	}
 	return nil
 }

@@ -58,10 +58,11 @@ func (o *Object) in(n *yaml.Node) *yaml.Node {
 		return nil
 	}
 	name := &named.Metadata.Name
-	if tag := name.ShortTag(); tag == "!!bool" || tag == "!!int" || tag == "!!float" || tag == "!!null" || oldBoolean.MatchString(name.Value) {
+	if tag := name.ShortTag(); tag == "!!bool" || tag == "!!int" || tag == "!!float" || tag == "!!null" ||
+		oldBoolean.MatchString(name.Value) {
 		name = &yaml.Node{} // To Kubernetes, this is no name.
 	}
-	if named.Kind == o.GetKind() && name.Value == o.GetName() {
+	if named.Kind == o.Unstructured.GetKind() && name.Value == o.Unstructured.GetName() {
 		return n
 	}
 	for i := range named.Items {

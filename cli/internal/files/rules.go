@@ -12,7 +12,8 @@ import (
 	"reconcel/rules/syntax"
 )
 
-var ruleFiles = filter{yamlExtensions, func(file string) bool { return !IsTest(file) }, sourceLimit} // Tests are often in the same folder.
+var ruleFiles = filter{yamlExtensions, func(file string) bool { return !IsTest(file) },
+	sourceLimit} // Tests are often in the same folder.
 
 // Rules reads rules files, as Select does.
 func (r Reader) Rules(paths []string) (rules []source.File, unread source.Errors) {

@@ -115,7 +115,8 @@ func streamDocument(d *json.Decoder, visit func([]byte) error) error {
 }
 
 // streamItems visits the items of a list whose other fields so far are given.
-func streamItems(d *json.Decoder, fields map[string]json.RawMessage, visit func([]byte) error) (isList bool, err error) {
+func streamItems(d *json.Decoder, fields map[string]json.RawMessage,
+	visit func([]byte) error) (isList bool, err error) {
 	bracket, err := d.Token()
 	if err != nil || bracket != json.Delim('[') {
 		return false, errors.Join(err, errors.New("items is not a list"))

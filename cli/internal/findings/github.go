@@ -13,7 +13,8 @@ import (
 // lines of a pull request. Format: "Workflow commands for GitHub Actions" in GitHub's
 // documentation.
 func Annotations(all source.Errors) []byte {
-	commands := map[source.Severity]string{source.SeverityError: "error", source.SeverityWarning: "warning", source.SeverityNote: "notice"}
+	commands := map[source.Severity]string{source.SeverityError: "error", source.SeverityWarning: "warning",
+		source.SeverityNote: "notice"}
 	var b bytes.Buffer
 	for _, e := range all {
 		var properties []string

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"reconcel/cli/internal/plan"
-	"reconcel/engine"
 	"reconcel/rules"
 	"reconcel/rules/source"
 )
@@ -24,7 +23,7 @@ func Plan(r *plan.Report, p *rules.Program) source.Errors {
 		add(source.Pos{}, source.SeverityError, "the plan is incomplete: "+text)
 	}
 	for _, g := range r.Pending {
-		if engine.Action(g.Action).IsTrouble() {
+		if g.Action.IsTrouble() {
 			add(position(p, g.Rule, g.Child), source.SeverityError, g.Summary()...)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"reconcel/cli/internal/plan"
 	"reconcel/engine/inventory"
+	"reconcel/engine/outcome"
 	"reconcel/rules"
 	"reconcel/rules/source"
 )
@@ -25,7 +26,7 @@ func TestPlanIsAtTheRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	group := func(action, rule string, risk plan.Risk) *plan.Group {
+	group := func(action outcome.Action, rule string, risk plan.Risk) *plan.Group {
 		return &plan.Group{Action: action, Kind: "Deployment", Rule: rule, Child: "app", Risk: risk, Count: 2, Objects: []string{"n/a", "n/b"}}
 	}
 	report := &plan.Report{

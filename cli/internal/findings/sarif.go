@@ -26,7 +26,8 @@ func Log(version string, all source.Errors) any {
 			Locations: locationsOf(e.Pos),
 		})
 	}
-	return sarifLog{Schema: "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{r}}
+	return sarifLog{Schema: "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+		Version: "2.1.0", Runs: []sarifRun{r}}
 }
 
 // used returns the identifiers of all findings, each once, in their order.

@@ -20,7 +20,8 @@ func (p *printer) isPlain(n *yaml.Node) bool {
 		}
 		line = key.Line
 		text := p.lines[line-1]
-		if before := []rune(text)[:key.Column-1]; i > 0 && strings.TrimSpace(string(before)) != "" || strings.Trim(string(before), " \t-") != "" {
+		if before := []rune(text)[:key.Column-1]; i > 0 && strings.TrimSpace(string(before)) != "" ||
+			strings.Trim(string(before), " \t-") != "" {
 			return false
 		}
 		if !beginsWithKey(skip(text, key.Column-1)) {

@@ -58,7 +58,9 @@ func (p *printer) documents(all []*yaml.Node, root *source.Schema) []string {
 func (p *printer) between(end int) []string {
 	lines := p.lines[p.next:end]
 	p.next = end
-	if slices.ContainsFunc(lines, func(line string) bool { return !isBlank(line) && !isComment(line) && !isMarker(line) }) {
+	if slices.ContainsFunc(lines, func(line string) bool {
+		return !isBlank(line) && !isComment(line) && !isMarker(line)
+	}) {
 		return lines
 	}
 	var out []string
@@ -120,7 +122,8 @@ func (p *printer) below(n *yaml.Node, line int, at place) (place, bool) {
 	case p.isPlain(n) && n.Content[0].Line-1 > line:
 		return place{from: n.Content[0].Column - 1, end: at.end}, true
 	case n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0:
-		if first := p.written(line + 1); first < at.end && n.Content[0].Line-1 > line && strings.HasPrefix(strings.TrimLeft(p.lines[first], " "), "-") {
+		if first := p.written(line + 1); first < at.end && n.Content[0].Line-1 > line &&
+			strings.HasPrefix(strings.TrimLeft(p.lines[first], " "), "-") {
 			return place{from: indentation(p.lines[first]), end: at.end}, true
 		}
 	}

@@ -34,7 +34,8 @@ func quoted(text string, documents []*yaml.Node) string {
 }
 
 func appendWords(words []*yaml.Node, n *yaml.Node) []*yaml.Node {
-	if n.Kind == yaml.ScalarNode && n.Style == 0 && n.Anchor == "" && (boolean.MatchString(n.Value) || n.ShortTag() == "!!timestamp") {
+	if n.Kind == yaml.ScalarNode && n.Style == 0 && n.Anchor == "" && (boolean.MatchString(n.Value) ||
+		n.ShortTag() == "!!timestamp") {
 		return append(words, n)
 	}
 	for _, c := range n.Content {

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -11,36 +10,37 @@ import (
 	"reconcel/rules"
 )
 
-// A Diagram is the graph of one rule, for one resource or for any.
+// A Diagram is the graph of one rule, for one resource or for any. The playground draws its JSON.
 type Diagram struct {
-	Title string
-	Nodes []Node
-	Edges []Edge
+	Title string `json:"title"`
+	Nodes []Node `json:"nodes"`
+	Edges []Edge `json:"edges,omitempty"`
 }
 
 // A Node is a part of a rule.
 type Node struct {
-	Kind  rules.PartKind
-	Lines []string       // the first one is the name
-	State rendered.State // "": not known, or it has none
+	Kind  rules.PartKind `json:"kind"`
+	Lines []string       `json:"lines"`           // the first one is the name
+	State rendered.State `json:"state,omitempty"` // whose colour it has; "": not known, or it has none
 	id    string         // of the part
 }
 
 // An Edge points from what is read to the reader.
 type Edge struct {
-	From, To int // indexes of Nodes
-	Lines    []string
-	Style    Style
+	From  int      `json:"from"` // indexes of Nodes
+	To    int      `json:"to"`
+	Lines []string `json:"lines,omitempty"`
+	Style Style    `json:"style"`
 }
 
 // A Style is how an edge is drawn.
-type Style int
+type Style string
 
 // The styles, from the weakest to the strongest.
 const (
-	Plain Style = iota
-	Decides
-	Waits // bold: nothing is applied before
+	Reads   Style = "reads"
+	Decides Style = "decides"
+	Waits   Style = "waits" // bold: nothing is applied before
 )
 
 // mostFields is how many fields an edge names.
@@ -105,7 +105,8 @@ func nodeOf(p rules.Part) Node {
 	if p.Kind == rules.StatusPart {
 		add("%s", strings.Join(p.Fields, ", "))
 	}
-	for _, e := range []struct{ word, text string }{{"when", p.When}, {"readyWhen", p.ReadyWhen}, {"failWhen", p.FailWhen}} {
+	for _, e := range []struct{ word, text string }{{"when", p.When}, {"readyWhen", p.ReadyWhen},
+		{"failWhen", p.FailWhen}} {
 		if e.text != "" {
 			add("%s: %s", e.word, strings.Join(strings.Fields(e.text), " "))
 		}
@@ -116,19 +117,20 @@ func nodeOf(p rules.Part) Node {
 // edgeOf names what is read. It names no fields of the primary, which nearly everything
 // reads.
 func edgeOf(g rules.Graph, e rules.Edge) Edge {
-	out := Edge{From: e.Read, To: e.Reader}
-	fromPrimary := g.Parts[e.Read].Kind == rules.PrimaryPart
+	out := Edge{From: e.Read, To: e.Reader, Style: Reads}
 	add := func(is bool, word string, style Style) {
 		if is {
-			out.Lines, out.Style = append(out.Lines, word), max(out.Style, style)
+			out.Lines, out.Style = append(out.Lines, word), style
 		}
 	}
 	add(e.When, "when", Decides)
 	add(e.Ready, "readyWhen", Decides)
 	add(e.Waits && len(e.Fields) == 0, "after", Waits)
 	add(e.Waits && len(e.Fields) > 0, "when ready", Waits)
-	add(e.Previous, "previous", Plain)
-	if fromPrimary {
+	if e.Previous {
+		out.Lines = append(out.Lines, "previous")
+	}
+	if g.Parts[e.Read].Kind == rules.PrimaryPart {
 		return out
 	}
 	for i, field := range e.Fields {
@@ -149,15 +151,3 @@ func short(text string) string {
 	}
 	return string([]rune(text)[:mostText-1]) + "…"
 }
-
-// States are those in a diagram, in the order of the key.
-func (d *Diagram) States() (all []rendered.State) {
-	for _, s := range order {
-		if slices.ContainsFunc(d.Nodes, func(n Node) bool { return n.State == s }) {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
-var order = []rendered.State{rendered.Ready, rendered.Waiting, rendered.Missing, rendered.Failed, rendered.Excluded, rendered.Unknown}

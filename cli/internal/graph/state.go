@@ -29,7 +29,7 @@ func OfObject(program *rules.Program, r *offline.Renderer, self *files.Object) [
 		return nil
 	}
 	for _, p := range program.Primaries() {
-		if p.GVK == self.GroupVersionKind() {
+		if p.GVK == self.Unstructured.GroupVersionKind() {
 			return For(rendered.Render(p, in), rendered.OfObject)
 		}
 	}
@@ -60,12 +60,12 @@ func (d *Diagram) show(r result) {
 			continue
 		}
 		total.State = rendered.Worse(total.State, found.State)
-		if wanted++; found.State == rendered.Ready {
+		if wanted++; found.State.IsReady() {
 			ready++
 		}
 	}
 	switch total.State {
-	case "":
+	case "", rendered.Done:
 		total.State = rendered.Ready
 	case rendered.Missing:
 		total.State = rendered.Waiting // The resource itself is not missing.
@@ -132,12 +132,23 @@ func (r *result) condition(id string) (found rendered.Finding) {
 }
 
 func (n *Node) show(f rendered.Finding) {
-	if n.State = f.State; f.State == "" {
+	if n.State = colourOf(f.State); f.State == "" {
 		return
 	}
-	line := string(f.State)
-	if f.Message != "" {
-		line += ": " + f.Message
+	n.Lines = append(n.Lines, short(f.String()))
+}
+
+// colourOf returns the state whose colour a part has: one of those in order.
+func colourOf(s rendered.State) rendered.State {
+	switch s {
+	case rendered.Done:
+		return rendered.Ready
+	case rendered.Progressing:
+		return rendered.Waiting
+	case rendered.Stalled:
+		return rendered.Failed
+	case rendered.Unread:
+		return rendered.Unknown
 	}
-	n.Lines = append(n.Lines, short(line))
+	return s
 }

@@ -9,6 +9,10 @@ import (
 	"reconcel/rules"
 )
 
+// order is that of the states, from good to unknown.
+var order = []rendered.State{rendered.Ready, rendered.Waiting, rendered.Missing, rendered.Failed, rendered.Excluded,
+	rendered.Unknown}
+
 // A colour is that of a state: the border and the inside of a box.
 type colour struct{ stroke, fill string }
 
@@ -47,7 +51,8 @@ func Mermaid(all []*Diagram) string {
 			if len(e.Lines) > 0 {
 				label = "|" + mermaidText(e.Lines...) + "|"
 			}
-			fmt.Fprintf(&b, "    r%dn%d %s%s r%dn%d\n", i, e.From, []string{"-->", "-.->", "==>"}[e.Style], label, i, e.To)
+			fmt.Fprintf(&b, "    r%dn%d %s%s r%dn%d\n", i, e.From,
+				map[Style]string{Reads: "-->", Decides: "-.->", Waits: "==>"}[e.Style], label, i, e.To)
 		}
 		b.WriteString("  end\n")
 	}
@@ -61,7 +66,8 @@ func Mermaid(all []*Diagram) string {
 			}
 		}
 		if len(nodes) > 0 {
-			fmt.Fprintf(&b, "  classDef %s stroke:%s,fill:%s,color:#1f2328\n  class %s %[1]s\n", s, light[s].stroke, light[s].fill, strings.Join(nodes, ","))
+			fmt.Fprintf(&b, "  classDef %s stroke:%s,fill:%s,color:#1f2328\n  class %s %[1]s\n", s, light[s].stroke,
+				light[s].fill, strings.Join(nodes, ","))
 		}
 	}
 	return b.String()
@@ -72,7 +78,8 @@ func mermaidText(lines ...string) string {
 	var out []string
 	for _, line := range lines {
 		line = html.EscapeString(line)
-		out = append(out, strings.NewReplacer("&#34;", "#quot;", "&#39;", "#39;", "&amp;", "#amp;", "&lt;", "#lt;", "&gt;", "#gt;", "`", "#96;", "\\", "#92;").Replace(line))
+		out = append(out, strings.NewReplacer("&#34;", "#quot;", "&#39;", "#39;", "&amp;", "#amp;", "&lt;", "#lt;", "&gt;",
+			"#gt;", "`", "#96;", "\\", "#92;").Replace(line))
 	}
 	return `"` + strings.Join(out, "<br>") + `"`
 }
@@ -80,7 +87,8 @@ func mermaidText(lines ...string) string {
 // DOT returns the diagrams for Graphviz.
 func DOT(all []*Diagram) string {
 	var b strings.Builder
-	b.WriteString("digraph rules {\n  node [shape=box, style=filled, fillcolor=white, fontname=\"Helvetica\"]\n  edge [fontname=\"Helvetica\", fontsize=10]\n")
+	b.WriteString("digraph rules {\n  node [shape=box, style=filled, fillcolor=white, fontname=\"Helvetica\"]\n  edge " +
+		"[fontname=\"Helvetica\", fontsize=10]\n")
 	for i, d := range all {
 		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=%s\n", i, dotText(d.Title))
 		for j, n := range d.Nodes {
@@ -91,7 +99,8 @@ func DOT(all []*Diagram) string {
 			fmt.Fprintf(&b, "    r%dn%d [label=%s, shape=%s%s]\n", i, j, dotText(n.Lines...), dotShape(n.Kind), more)
 		}
 		for _, e := range d.Edges {
-			fmt.Fprintf(&b, "    r%dn%d -> r%dn%d [label=%s, style=%s]\n", i, e.From, i, e.To, dotText(e.Lines...), []string{"solid", "dashed", "bold"}[e.Style])
+			fmt.Fprintf(&b, "    r%dn%d -> r%dn%d [label=%s, style=%s]\n", i, e.From, i, e.To, dotText(e.Lines...),
+				map[Style]string{Reads: "solid", Decides: "dashed", Waits: "bold"}[e.Style])
 		}
 		b.WriteString("  }\n")
 	}

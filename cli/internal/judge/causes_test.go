@@ -34,7 +34,7 @@ func TestOneCauseIsOneError(t *testing.T) {
 	}
 }
 
-func judgeWith(t *testing.T, definition, rule string) Verdict {
+func judgeWith(t *testing.T, definition, rule string) Result {
 	t.Helper()
 	var crd map[string]any
 	if err := yaml.Unmarshal([]byte(definition), &crd); err != nil {

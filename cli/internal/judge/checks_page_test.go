@@ -183,7 +183,7 @@ spec:
   - {name: v1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object}}}
 `
 
-func judgeText(t *testing.T, text string) Verdict {
+func judgeText(t *testing.T, text string) Result {
 	t.Helper()
 	var crds []map[string]any
 	for _, text := range []string{webCRD, bareCRD} {

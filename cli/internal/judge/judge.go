@@ -22,8 +22,8 @@ type Policy struct {
 	IgnoreChecks []string // named checks that are turned off
 }
 
-// A Verdict is the result of judging rules.
-type Verdict struct {
+// A Result is what is wrong with rules.
+type Result struct {
 	Errors   source.Errors // the rules must not run
 	Warnings source.Errors // the rules may fail for some objects
 	Notes    source.Errors // what could not be checked
@@ -33,21 +33,21 @@ type Verdict struct {
 }
 
 // Err returns all errors as one, or nil.
-func (v Verdict) Err() error { return v.Errors.Err() }
+func (v Result) Err() error { return v.Errors.Err() }
 
 // Of judges rules. Without kinds it skips the checks of types; the cluster may
 // check them later.
-func Of(l *rules.Loaded, kinds *schema.Set, policy Policy) Verdict {
+func Of(l *rules.Loaded, kinds *schema.Set, policy Policy) Result {
 	return of(l, l.File, kinds, policy)
 }
 
 // OfChanged judges the rules that Recompile has compiled again. The other rules must have been
 // accepted with the same kinds.
-func OfChanged(l *rules.Loaded, kinds *schema.Set, policy Policy) Verdict {
+func OfChanged(l *rules.Loaded, kinds *schema.Set, policy Policy) Result {
 	return of(l, l.Changed(), kinds, policy)
 }
 
-func of(l *rules.Loaded, file *syntax.File, kinds *schema.Set, policy Policy) Verdict {
+func of(l *rules.Loaded, file *syntax.File, kinds *schema.Set, policy Policy) Result {
 	var found check.Found
 	silence := lint.NewSilence(l.Sources, policy.IgnoreChecks)
 	if kinds == nil {
@@ -65,9 +65,10 @@ func of(l *rules.Loaded, file *syntax.File, kinds *schema.Set, policy Policy) Ve
 		p.volatility()
 		errs, warnings = append(errs, p.errors...), append(warnings, p.warnings...)
 	}
-	return Verdict{
-		Errors:     source.Collect(l.Sources, slices.DeleteFunc(errs, silence.Covers)),
-		Warnings:   source.Collect(l.Sources, slices.DeleteFunc(warnings, silence.Covers)).WithSeverity(source.SeverityWarning),
+	return Result{
+		Errors: source.Collect(l.Sources, slices.DeleteFunc(errs, silence.Covers)),
+		Warnings: source.Collect(l.Sources, slices.DeleteFunc(warnings,
+			silence.Covers)).WithSeverity(source.SeverityWarning),
 		Notes:      source.Collect(l.Sources, found.Notes).WithSeverity(source.SeverityNote),
 		Unreported: found.Unreported,
 	}
@@ -97,7 +98,8 @@ func ownFields(p *rules.Program) (found []*source.Error) {
 		for _, r := range primary.Rules {
 			for _, read := range r.OwnFieldReads() {
 				found = append(found, source.NewError(read.Pos, r.Name,
-					read.Where+": is computed from itself, because "+read.Trail+" is the same field of the same object: it would undo what others write",
+					read.Where+": is computed from itself, because "+read.Trail+
+						" is the same field of the same object: it would undo what others write",
 					"read another field, or let another object say what the value is"))
 			}
 		}

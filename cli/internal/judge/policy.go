@@ -18,7 +18,8 @@ func (p *judged) privileges() {
 		for _, c := range r.Children {
 			gk := c.GVK.GroupKind()
 			if rules.Privileged(gk) && !slices.Contains(p.policy.AllowedKinds, gk.String()) {
-				p.reject(c.Pos, r, fmt.Sprintf("child %q: %s is a privileged kind, which rules may not render by default", c.ID, gk.Kind),
+				p.reject(c.Pos, r, fmt.Sprintf("child %q: %s is a privileged kind, which rules may not render by default", c.ID,
+					gk.Kind),
 					"allow it with --allow-kind="+gk.String()+"")
 			}
 		}
@@ -35,7 +36,8 @@ func (p *judged) confinement() {
 	p.eachRule(func(r *rules.Rule) {
 		inside := func(what string, n rules.Namespace) {
 			if n.Name != "" && !slices.Contains(p.policy.Namespaces, n.Name) {
-				p.reject(n.Pos, r, fmt.Sprintf("%s: namespace %q is not one of those that reconcel watches: %s", what, n.Name, all), "add it to --namespaced")
+				p.reject(n.Pos, r, fmt.Sprintf("%s: namespace %q is not one of those that reconcel watches: %s", what, n.Name, all),
+					"add it to --namespaced")
 			}
 		}
 		namespaced := func(what string, gvk runtimeschema.GroupVersionKind, at source.Pos) {
@@ -57,7 +59,8 @@ func (p *judged) confinement() {
 		}
 		if !slices.ContainsFunc(p.policy.Namespaces, r.Follows) {
 			w := source.NewError(r.Pos, r.Name,
-				r.Selection+".namespaces has none of those that reconcel watches: "+strings.Join(p.policy.Namespaces, ","), "the rule has no effect")
+				r.Selection+".namespaces has none of those that reconcel watches: "+strings.Join(p.policy.Namespaces, ","),
+				"the rule has no effect")
 			w.Check = lint.UnwatchedRule
 			p.warnings = append(p.warnings, w)
 		}

@@ -144,7 +144,8 @@ func childScope(s *check.Scope, r *syntax.Rule, entry *node, key string) *check.
 	id := entry.find("id").text()
 	all := slices.Concat(r.Children, r.Finalize)
 	i := slices.IndexFunc(all, func(c *syntax.Child) bool { return c.ID.Value == id && id != "" })
-	if i < 0 || !slices.Contains([]string{"template", "readyWhen", "failWhen", "ignoreFields", "generate", "forEach"}, key) {
+	if i < 0 || !slices.Contains([]string{"template", "readyWhen", "failWhen", "ignoreFields", "generate", "forEach"},
+		key) {
 		return s
 	}
 	s = withElements(s, all[i].ForEach)

@@ -73,7 +73,8 @@ func (c *completion) keys() {
 				have[p.Name] = true // It is forbidden here.
 				continue
 			}
-			offer(p.Name, required(slices.Contains(s.Required, p.Name)), p.Value.Doc, slices.Contains(p.Value.Type, "object") || slices.Contains(p.Value.Type, "array"))
+			offer(p.Name, required(slices.Contains(s.Required, p.Name)), p.Value.Doc, slices.Contains(p.Value.Type, "object") ||
+				slices.Contains(p.Value.Type, "array"))
 		}
 		if len(s.Properties) > 0 && s.Others == false {
 			return
@@ -211,7 +212,8 @@ func (c *completion) names(scope *check.Scope) {
 	}
 	for _, def := range scope.Definitions() {
 		if def.IsFunction {
-			c.add(completionItem{Label: def.Name, Kind: itemFunction, Detail: def.Signature + ": " + def.Result.String()}, def.Name)
+			c.add(completionItem{Label: def.Name, Kind: itemFunction, Detail: def.Signature + ": " + def.Result.String()},
+				def.Name)
 		}
 	}
 	for _, f := range expr.Functions() {

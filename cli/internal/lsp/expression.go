@@ -154,7 +154,8 @@ func (e expression) locals(s *check.Scope) *check.Scope {
 
 // local adds the names of the macro whose bracket is a token.
 func (e expression) local(s *check.Scope, i int) *check.Scope {
-	if i < 3 || i+2 >= len(e.tokens) || !e.tokens[i-1].Name || e.tokens[i-2].Text != "." || !e.tokens[i+1].Name || e.tokens[i+2].Text != "," {
+	if i < 3 || i+2 >= len(e.tokens) || !e.tokens[i-1].Name || e.tokens[i-2].Text != "." || !e.tokens[i+1].Name ||
+		e.tokens[i+2].Text != "," {
 		return s
 	}
 	from := e.operand(i - 3)

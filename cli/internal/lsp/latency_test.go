@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/internal/race"
+	"reconcel/test/race"
 )
 
 // longFile returns rules of at least 500 lines, with the place of an expression near the

@@ -25,7 +25,8 @@ func (d *document) actions(r textRange) []codeAction {
 		if e.Check != "" {
 			above := spot{line, 0}
 			comment := strings.Repeat(" ", indentOf(d.line(line))) + "# reconcel:ignore " + e.Check + "\n"
-			all = append(all, codeAction{"Silence " + e.Check + " here", "quickfix", false, d.edit(textEdit{textRange{d.position(above), d.position(above)}, comment})})
+			all = append(all, codeAction{"Silence " + e.Check + " here", "quickfix", false,
+				d.edit(textEdit{textRange{d.position(above), d.position(above)}, comment})})
 		}
 	}
 	return all
@@ -114,7 +115,8 @@ func (d *document) valueNode(at spot) *node {
 // its map.
 func (d *document) removal(at spot) (edit textEdit, title string, found bool) {
 	for _, n := range d.outline.all {
-		if n.line != at.line || n.indent != at.column || n.key == "" || n.indent != indentOf(d.line(n.line)) || len(n.parent.children) < 2 {
+		if n.line != at.line || n.indent != at.column || n.key == "" || n.indent != indentOf(d.line(n.line)) ||
+			len(n.parent.children) < 2 {
 			continue
 		}
 		to := spot{n.lastLine() + 1, 0}

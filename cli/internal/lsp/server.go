@@ -182,7 +182,8 @@ func (s *server) initialize(params json.RawMessage) (any, *wireError) {
 	var p initializeParams
 	var set settings
 	if json.Unmarshal(params, &p) != nil || len(p.Settings) > 0 && json.Unmarshal(p.Settings, &set) != nil {
-		return nil, &wireError{invalidParams, "initializationOptions must be {crd: [...], strict: true, allow-kind: [...], namespaced: [...], ignore-check: [...]}"}
+		return nil, &wireError{invalidParams, "initializationOptions must be {crd: [...], strict: true, allow-kind: [...], " +
+			"namespaced: [...], ignore-check: [...]}"}
 	}
 	s.root, s.editor = pathOf(p.RootURI), set
 	s.configure()
@@ -216,7 +217,8 @@ func (s *server) notified(m message) {
 		var p closeParams
 		if json.Unmarshal(m.Params, &p) == nil {
 			delete(s.documents, p.Document.URI)
-			_ = s.notify("textDocument/publishDiagnostics", publishParams{URI: p.Document.URI, Diagnostics: []diagnostic{}}) // The next answer fails, too.
+			_ = s.notify("textDocument/publishDiagnostics",
+				publishParams{URI: p.Document.URI, Diagnostics: []diagnostic{}}) // The next answer fails, too.
 		}
 	}
 }

@@ -16,12 +16,12 @@ import (
 
 	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/offline"
-	"reconcel/internal/race"
 	"reconcel/rules/source"
+	"reconcel/test/race"
 )
 
 // share is the part of the mutants and spellings that is tried, one in so many. The race
-// detector makes everything slow; make unit tries all of them without it.
+// detector makes everything slow; make test tries all of them without it.
 var share = map[bool]int{true: 10, false: 1}[race.Enabled()]
 
 const list = "testdata/mistakes.jsonl"

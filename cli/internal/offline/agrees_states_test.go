@@ -111,7 +111,7 @@ func (e example) agrees(t *testing.T, objects []*unstructured.Unstructured) (com
 			if c.Generates() {
 				// Without labels, render takes the generated values for any others, and
 				// shows what depends on them.
-				o.SetLabels(nil)
+				o.Unstructured.SetLabels(nil)
 			}
 		}
 		observed = append(observed, o)

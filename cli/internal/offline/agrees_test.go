@@ -99,8 +99,8 @@ func (e example) objects(t *testing.T) (given, others []*files.Object) {
 		t.Fatal(err)
 	}
 	for _, o := range all {
-		if o.GetDeletionTimestamp() == nil { // Nothing can be created like that.
-			o.SetUID(types.UID("uid-" + o.GetName()))
+		if o.Unstructured.GetDeletionTimestamp() == nil { // Nothing can be created like that.
+			o.Unstructured.SetUID(types.UID("uid-" + o.Unstructured.GetName()))
 			given = append(given, o)
 		}
 	}
@@ -194,7 +194,7 @@ func (e example) controlled(t *testing.T) map[string]map[string]any {
 	}
 	others = withoutChildren(others, shown)
 	slices.SortStableFunc(others, func(a, b *files.Object) int { // A namespace comes before what is in it.
-		return strings.Compare(a.GetNamespace(), b.GetNamespace())
+		return strings.Compare(a.Unstructured.GetNamespace(), b.Unstructured.GetNamespace())
 	})
 	for _, o := range append(others, given...) {
 		if _, err := w.Cluster().Put(&o.Unstructured); err != nil {

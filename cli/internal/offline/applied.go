@@ -21,7 +21,7 @@ func (r *rendering) content(d *rules.Desired) (map[string]any, error) {
 		return nil, err
 	}
 	for _, path := range d.IgnoredPaths() {
-		value, found, err := unstructured.NestedFieldCopy(live.Object, path...)
+		value, found, err := unstructured.NestedFieldCopy(live.Unstructured.Object, path...)
 		if err != nil || !found {
 			continue // The live object does not have this field.
 		}

@@ -17,7 +17,8 @@ type cluster struct {
 }
 
 func identity(o *files.Object) rules.Identity {
-	return rules.Identity{GVK: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
+	return rules.Identity{GVK: o.Unstructured.GroupVersionKind(), Namespace: o.Unstructured.GetNamespace(),
+		Name: o.Unstructured.GetName()}
 }
 
 // newCluster returns a cluster with the observed objects. It rejects duplicates instead
@@ -45,9 +46,9 @@ func (c *cluster) with(applied []*files.Object) *cluster {
 			next.list, next.byID[id] = append(next.list, o), o
 			continue
 		}
-		both := &files.Object{Unstructured: *o.DeepCopy(), File: live.File}
-		both.SetGeneration(live.GetGeneration()) // Its status tells which generation it is of.
-		mergeInto(both.Object, live.DeepCopy().Object)
+		both := &files.Object{Unstructured: *o.Unstructured.DeepCopy(), File: live.File}
+		both.Unstructured.SetGeneration(live.Unstructured.GetGeneration()) // Its status tells which generation it is of.
+		mergeInto(both.Unstructured.Object, live.Unstructured.DeepCopy().Object)
 		next.list[slices.Index(next.list, live)], next.byID[id] = both, both
 	}
 	return next
@@ -65,7 +66,7 @@ func (c *cluster) find(id rules.Identity) *files.Object {
 // content returns what there is of an object, or nil.
 func (c *cluster) content(id rules.Identity) map[string]any {
 	if o := c.byID[id]; o != nil {
-		return o.Object
+		return o.Unstructured.Object
 	}
 	return nil
 }

@@ -46,7 +46,8 @@ func (r *Renderer) prepared(given []*files.Object) (all []*resource) {
 func (r *Renderer) subjects(resources []*resource) (all []Subject) {
 	for i, last := range r.settle(resources) {
 		if primary := resources[i].primary; primary != nil {
-			in := rules.Input{Self: last.self.Object, Now: r.time, Observed: last.live, Owned: last.owned, Lookup: last.lookup, Numbers: r.numbers}
+			in := rules.Input{Self: last.self.Unstructured.Object, Now: r.time, Observed: last.live, Owned: last.owned,
+				Lookup: last.lookup, Numbers: r.numbers}
 			if r.exists == AsRendered {
 				in.Exists = r.observed.content
 			}

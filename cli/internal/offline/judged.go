@@ -7,16 +7,16 @@ import (
 	"reconcel/rules/source"
 )
 
-// A Judged is a set of rules with its verdict and the kinds behind it.
+// A Judged is a set of rules with its result and the kinds behind it.
 type Judged struct {
 	*rules.Loaded
-	Kinds   Kinds
-	Verdict judge.Verdict
-	Passed  source.Errors // notes about files and documents without rules
+	Kinds  Kinds
+	Result judge.Result
+	Passed source.Errors // notes about files and documents without rules
 }
 
 // Judge loads and judges rules with their CRDs, or else those in the folders of the rules.
-// Rejected rules are not an error: see the verdict. After errors in CRDs, the verdict goes by
+// Rejected rules are not an error: see the result. After errors in CRDs, the result goes by
 // the others.
 func Judge(from files.Reader, paths, crds []string, policy judge.Policy) (j Judged, err error) {
 	j.Loaded, j.Passed = Load(from, paths)
@@ -24,7 +24,7 @@ func Judge(from files.Reader, paths, crds []string, policy judge.Policy) (j Judg
 		crds = from.Definitions(paths)
 	}
 	j.Kinds, err = ReadKinds(from, crds)
-	j.Verdict = judge.Of(j.Loaded, j.Kinds.Set, policy)
+	j.Result = judge.Of(j.Loaded, j.Kinds.Set, policy)
 	return j, err
 }
 

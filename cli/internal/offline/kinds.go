@@ -17,7 +17,8 @@ import (
 )
 
 // crdKind is the only version of CRDs that current clusters accept.
-var crdKind = runtimeschema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+var crdKind = runtimeschema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1",
+	Kind: "CustomResourceDefinition"}
 
 // Kinds are the kinds of Kubernetes itself and of the given CRDs.
 type Kinds struct {
@@ -34,7 +35,7 @@ func ReadKinds(from files.Reader, paths []string) (Kinds, error) {
 	var sources []source.File
 	var wrong []*source.Error
 	for _, o := range objects {
-		if o.GroupVersionKind().GroupKind() != crdKind.GroupKind() {
+		if o.Unstructured.GroupVersionKind().GroupKind() != crdKind.GroupKind() {
 			continue
 		}
 		flaws := all.define(o)
@@ -42,7 +43,7 @@ func ReadKinds(from files.Reader, paths []string) (Kinds, error) {
 			wrong = append(wrong, source.NewError(o.Position(flaw.Path), "", fmt.Sprintf("%s: %s", o, flaw), ""))
 		}
 		if len(flaws) == 0 {
-			definitions = append(definitions, o.Object)
+			definitions = append(definitions, o.Unstructured.Object)
 		}
 		sources = append(sources, o.Source())
 	}
@@ -74,11 +75,13 @@ func ReadKinds(from files.Reader, paths []string) (Kinds, error) {
 // define records the kind that a CRD defines. It returns the flaws of the CRD: they would
 // switch off checks of the kind.
 func (k Kinds) define(o *files.Object) []schema.Flaw {
-	if o.GroupVersionKind() != crdKind {
-		return []schema.Flaw{{Path: "apiVersion", Message: fmt.Sprintf("%s is no longer served by Kubernetes: write %s", o.GetAPIVersion(), crdKind.GroupVersion())}}
+	if o.Unstructured.GroupVersionKind() != crdKind {
+		return []schema.Flaw{{Path: "apiVersion",
+			Message: fmt.Sprintf("%s is no longer served by Kubernetes: write %s", o.Unstructured.GetAPIVersion(),
+				crdKind.GroupVersion())}}
 	}
-	gk, err := schema.Defined(o.Object)
-	flaws := schema.Flaws(o.Object)
+	gk, err := schema.Defined(o.Unstructured.Object)
+	flaws := schema.Flaws(o.Unstructured.Object)
 	switch other := k.from[gk]; {
 	case err != nil && len(flaws) == 0:
 		return []schema.Flaw{{Path: "spec", Message: err.Error()}}
@@ -97,7 +100,7 @@ func (k Kinds) Defines(gk runtimeschema.GroupKind) bool { return k.from[gk] != n
 // Definition returns the CRD that defines a kind, or nil.
 func (k Kinds) Definition(gk runtimeschema.GroupKind) map[string]any {
 	if o := k.from[gk]; o != nil {
-		return o.Object
+		return o.Unstructured.Object
 	}
 	return nil
 }
@@ -106,7 +109,7 @@ func (k Kinds) Definition(gk runtimeschema.GroupKind) map[string]any {
 // version, prunes unknown fields and sets defaults. It returns the fields that it
 // pruned.
 func (k Kinds) complete(o *files.Object) (pruned []schema.UnknownField, err error) {
-	gvk := o.GroupVersionKind()
+	gvk := o.Unstructured.GroupVersionKind()
 	gk := gvk.GroupKind()
 	if len(k.from) == 0 || schema.BuiltInGroup(gvk.Group) {
 		return nil, nil
@@ -114,8 +117,9 @@ func (k Kinds) complete(o *files.Object) (pruned []schema.UnknownField, err erro
 	crd, kind := k.from[gk], k.Kind(gvk)
 	switch {
 	case crd == nil:
-		return nil, fmt.Errorf("unknown kind %s: no CRD given with --crd defines it%s", gk, meantKind(gk, slices.Collect(maps.Keys(k.from))))
-	case k.Scope(gk) == schema.ClusterScoped && o.GetNamespace() != "":
+		return nil, fmt.Errorf("unknown kind %s: no CRD given with --crd defines it%s", gk,
+			meantKind(gk, slices.Collect(maps.Keys(k.from))))
+	case k.Scope(gk) == schema.ClusterScoped && o.Unstructured.GetNamespace() != "":
 		return nil, fmt.Errorf("%s is cluster-scoped (%s): metadata.namespace must not be set", gvk.Kind, crd.File)
 	case kind == nil:
 		var served []string
@@ -125,8 +129,8 @@ func (k Kinds) complete(o *files.Object) (pruned []schema.UnknownField, err erro
 		return nil, fmt.Errorf("%s has no version %s: %s serves %s", gk, gvk.Version, crd.File, strings.Join(served, ", "))
 	}
 	structure := k.Structure(kind)
-	pruned = structure.Prune(o.Object)
-	structure.Default(o.Object)
+	pruned = structure.Prune(o.Unstructured.Object)
+	structure.Default(o.Unstructured.Object)
 	return pruned, nil
 }
 
@@ -141,8 +145,9 @@ func (k Kinds) Resources(from files.Reader, paths []string, namespace string) ([
 		if err := o.Check(); err != nil {
 			return nil, exit.Wrong(err)
 		}
-		if o.GetNamespace() == "" && k.Scope(o.GroupVersionKind().GroupKind()) != schema.ClusterScoped {
-			o.SetNamespace(namespace)
+		if o.Unstructured.GetNamespace() == "" &&
+			k.Scope(o.Unstructured.GroupVersionKind().GroupKind()) != schema.ClusterScoped {
+			o.Unstructured.SetNamespace(namespace)
 		}
 	}
 	return objects, nil

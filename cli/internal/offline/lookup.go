@@ -27,27 +27,30 @@ func (r *rendering) live(id rules.Identity) rules.Live {
 		r.foreign[id] = fmt.Sprintf("%s %q controls it (%s)", other.Kind.Kind, other.Name, child.File)
 		return rules.Live{}
 	}
-	return rules.Live{Object: child.Object}
+	return rules.Live{Object: child.Unstructured.Object}
 }
 
 // foreignController returns the controller of an object unless it is the resource.
 // An object without a controller counts as the resource's. So does one whose
 // reference to the resource has no UID, because it was written by hand.
 func (r *rendering) foreignController(o *files.Object) (controller rules.Owner, foreign bool) {
-	c, found := rules.ControllerOf(o.Object)
-	sameUID := c.UID == "" || isPlaceholderUID(string(r.self.GetUID())) || c.UID == r.self.GetUID()
-	return c, found && (c.Kind != r.self.GroupVersionKind().GroupKind() || c.Name != r.self.GetName() || !sameUID)
+	c, found := rules.ControllerOf(o.Unstructured.Object)
+	sameUID := c.UID == "" || isPlaceholderUID(string(r.self.Unstructured.GetUID())) ||
+		c.UID == r.self.Unstructured.GetUID()
+	return c, found && (c.Kind != r.self.Unstructured.GroupVersionKind().GroupKind() ||
+		c.Name != r.self.Unstructured.GetName() || !sameUID)
 }
 
 // owned returns the existing objects of a child: those with its labels that no
 // other object controls.
 func (r *rendering) owned(rule *rules.Rule, c *rules.Child) (all []rules.Live, err error) {
 	for _, o := range r.round.exists.matching(func(o *files.Object) bool {
-		marks := o.GetLabels()
+		marks := o.Unstructured.GetLabels()
 		_, foreign := r.foreignController(o)
-		return o.GroupVersionKind().GroupKind() == c.GVK.GroupKind() && marks[rules.LabelRule] == rule.Name && marks[rules.LabelChild] == c.ID && !foreign
+		return o.Unstructured.GroupVersionKind().GroupKind() == c.GVK.GroupKind() && marks[rules.LabelRule] == rule.Name &&
+			marks[rules.LabelChild] == c.ID && !foreign
 	}) {
-		all = append(all, rules.Live{Object: o.Object})
+		all = append(all, rules.Live{Object: o.Unstructured.Object})
 	}
 	return all, nil
 }
@@ -61,19 +64,20 @@ func (r *rendering) lookup(l *rules.Lookup, q rules.Query) (contents []map[strin
 		return nil, fmt.Errorf("namespace is missing: %s is namespaced, and the resource is not", gk.Kind)
 	}
 	found := r.round.exists.matching(func(o *files.Object) bool {
-		if o.GroupVersionKind() != l.GVK || !anywhere && o.GetNamespace() != q.Namespace {
+		if o.Unstructured.GroupVersionKind() != l.GVK || !anywhere && o.Unstructured.GetNamespace() != q.Namespace {
 			return false
 		}
 		if q.Selector != nil {
-			return q.Selector.Matches(labels.Set(o.GetLabels()))
+			return q.Selector.Matches(labels.Set(o.Unstructured.GetLabels()))
 		}
-		return o.GetName() == q.Name
+		return o.Unstructured.GetName() == q.Name
 	})
 	slices.SortFunc(found, func(a, b *files.Object) int {
-		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
+		return cmp.Or(strings.Compare(a.Unstructured.GetNamespace(), b.Unstructured.GetNamespace()),
+			strings.Compare(a.Unstructured.GetName(), b.Unstructured.GetName()))
 	})
 	for _, o := range found {
-		contents = append(contents, o.Object)
+		contents = append(contents, o.Unstructured.Object)
 	}
 	return contents, nil
 }

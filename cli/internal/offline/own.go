@@ -34,11 +34,12 @@ func (r *rendering) patch(result *rules.RuleResult) {
 // into one object, because the result must not repeat an object.
 func (r *rendering) write(comment string, content map[string]any) {
 	if r.own == nil {
-		metadata := map[string]any{"name": r.self.GetName()}
-		if r.self.GetNamespace() != "" {
-			metadata["namespace"] = r.self.GetNamespace()
+		metadata := map[string]any{"name": r.self.Unstructured.GetName()}
+		if r.self.Unstructured.GetNamespace() != "" {
+			metadata["namespace"] = r.self.Unstructured.GetNamespace()
 		}
-		r.own = &item{object: map[string]any{"apiVersion": r.self.GetAPIVersion(), "kind": r.self.GetKind(), "metadata": metadata}}
+		r.own = &item{object: map[string]any{"apiVersion": r.self.Unstructured.GetAPIVersion(),
+			"kind": r.self.Unstructured.GetKind(), "metadata": metadata}}
 	} else {
 		comment = "\n" + comment
 	}

@@ -22,18 +22,18 @@ func (r *Renderer) placeholderTime() string { return r.time.Format(time.RFC3339)
 
 // fillIdentity sets placeholders for what the API server would assign to an object.
 func (r *Renderer) fillIdentity(o *files.Object) {
-	if o.GetUID() == "" {
+	if o.Unstructured.GetUID() == "" {
 		id := identity(o)
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s", id.GVK.GroupKind(), id.Namespace, id.Name))
 		setMetadata(o, "uid", fmt.Sprintf("%s%x", placeholderUID, sum[:6]))
 	}
-	if created := o.GetCreationTimestamp(); created.IsZero() {
+	if created := o.Unstructured.GetCreationTimestamp(); created.IsZero() {
 		setMetadata(o, "creationTimestamp", r.placeholderTime())
 	}
 }
 
 func setMetadata(o *files.Object, field, value string) {
-	metadata, _ := o.Object["metadata"].(map[string]any) // An object has a name.
+	metadata, _ := o.Unstructured.Object["metadata"].(map[string]any) // An object has a name.
 	metadata[field] = value
 }
 
@@ -77,7 +77,8 @@ func isPlaceholderUID(value any) bool {
 func (r *Renderer) isPlaceholder(value any) bool {
 	text, _ := value.(string)
 	plain, _ := base64.StdEncoding.DecodeString(text) // The data of a Secret.
-	return isPlaceholderUID(text) || strings.Contains(text, r.placeholderTime()) || strings.Contains(string(plain), rules.Generated)
+	return isPlaceholderUID(text) || strings.Contains(text, r.placeholderTime()) ||
+		strings.Contains(string(plain), rules.Generated)
 }
 
 // placeholders returns the fields with placeholders, sorted.

@@ -71,7 +71,7 @@ func New(o Options) (*Renderer, error) {
 	r.observed, err = newCluster(o.Observed)
 	for _, object := range o.Observed {
 		r.fillIdentity(object)
-		r.program.HideGenerated(object.Object)
+		r.program.HideGenerated(object.Unstructured.Object)
 	}
 	return r, err
 }
@@ -108,13 +108,14 @@ func (r *Renderer) tell(about report) {
 
 // rulesFor returns the rules for a resource. If it has none, it returns the reason.
 func (r *Renderer) rulesFor(o *files.Object) (*rules.Primary, string) {
-	gvk := o.GroupVersionKind()
+	gvk := o.Unstructured.GroupVersionKind()
 	for _, p := range r.program.Primaries() {
 		if p.GVK == gvk {
 			return p, ""
 		}
 		if p.GVK.GroupKind() == gvk.GroupKind() {
-			return nil, fmt.Sprintf("no rule is for version %s of its kind: rule %q is for %s", gvk.Version, p.Rules[0].Name, p.GVK.Version)
+			return nil, fmt.Sprintf("no rule is for version %s of its kind: rule %q is for %s", gvk.Version, p.Rules[0].Name,
+				p.GVK.Version)
 		}
 	}
 	var known []runtimeschema.GroupKind

@@ -29,7 +29,8 @@ type rendering struct {
 // render adds the children, and then what the rules write into the resource itself.
 func (r *rendering) render(primary *rules.Primary) {
 	var out rules.Rendering
-	primary.Render(rules.Input{Self: r.self.Object, Now: r.time, Observed: r.live, Owned: r.owned, Lookup: r.lookup, Numbers: r.numbers}, &out)
+	primary.Render(rules.Input{Self: r.self.Unstructured.Object, Now: r.time, Observed: r.live, Owned: r.owned,
+		Lookup: r.lookup, Numbers: r.numbers}, &out)
 	matched := false
 	for i := range out.Rules {
 		result := &out.Rules[i]
@@ -192,7 +193,7 @@ func (r *rendering) rejected(object *files.Object, c *rules.Child) string {
 	if other, exists := r.round.children[id]; exists {
 		return fmt.Sprintf("%s is already rendered for %s", object, other.self)
 	}
-	r.round.children[id] = rendered{r.self, c, runtime.DeepCopyJSON(object.Object)}
+	r.round.children[id] = rendered{r.self, c, runtime.DeepCopyJSON(object.Unstructured.Object)}
 	return ""
 }
 
@@ -203,12 +204,12 @@ func (r *rendering) shares(subject string, object *files.Object, c *rules.Child)
 	if !exists || !c.Shared || other.child != c || other.self == r.self {
 		return false
 	}
-	if reflect.DeepEqual(other.content, object.Object) {
+	if reflect.DeepEqual(other.content, object.Unstructured.Object) {
 		r.note("%s: %s is shared with %s", subject, object, other.self)
 		return true
 	}
 	differs := "their renderings differ"
-	if fields := (managedfields.Set{}).Differing(other.content, object.Object); len(fields) > 0 {
+	if fields := (managedfields.Set{}).Differing(other.content, object.Unstructured.Object); len(fields) > 0 {
 		differs = slices.Min(fields) + " differs"
 	}
 	r.fail("%s: %s is shared with %s, but %s", subject, object, other.self, differs)

@@ -42,7 +42,7 @@ func (j Judged) Prepare(from files.Reader, q Request) (*Renderer, []*files.Objec
 // TimeOf returns when resources are rendered unless a time is given: now if one of them
 // was created in the past, or else the zero time, which is that of their creation.
 func TimeOf(resources []*files.Object) time.Time {
-	created := func(o *files.Object) bool { at := o.GetCreationTimestamp(); return !at.IsZero() }
+	created := func(o *files.Object) bool { at := o.Unstructured.GetCreationTimestamp(); return !at.IsZero() }
 	if slices.ContainsFunc(resources, created) {
 		return time.Now()
 	}

@@ -26,18 +26,19 @@ func (r *Renderer) prepare(one *resource) {
 		return
 	}
 	for _, field := range pruned {
-		one.note("%s%s: dropped, as the API server would: the CRD has no such field", field.Path, source.DidYouMean(field.Name, field.Have))
+		one.note("%s%s: dropped, as the API server would: the CRD has no such field", field.Path,
+			source.DidYouMean(field.Name, field.Have))
 	}
 	stored, err := r.stored(one.self)
 	if err != nil {
 		one.fail("%s: %v", one.self.File, err)
 		return
 	}
-	if status, has := one.self.Object["status"]; has {
-		stored.Object["status"] = status
+	if status, has := one.self.Unstructured.Object["status"]; has {
+		stored.Unstructured.Object["status"] = status
 	}
-	if generation := one.self.GetGeneration(); generation != 0 {
-		stored.SetGeneration(generation)
+	if generation := one.self.Unstructured.GetGeneration(); generation != 0 {
+		stored.Unstructured.SetGeneration(generation)
 	}
 	one.self, one.primary = stored, primary
 	r.observe(one)
@@ -50,12 +51,12 @@ func (r *Renderer) observe(one *resource) {
 	if live == nil {
 		return
 	}
-	status, has := live.Object["status"]
-	switch _, own := one.self.Object["status"]; {
+	status, has := live.Unstructured.Object["status"]
+	switch _, own := one.self.Unstructured.Object["status"]; {
 	case own:
 		one.note("is also in %s, which is not used: %s has its status", live.File, one.self.File)
 	case has:
-		one.self.Object["status"] = status
+		one.self.Unstructured.Object["status"] = status
 		one.note("its status is taken from %s, the rest from %s", live.File, one.self.File)
 	default:
 		one.note("is also in %s, which is not used", live.File)

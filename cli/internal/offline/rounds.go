@@ -50,7 +50,8 @@ func (r *Renderer) settle(resources []*resource) []*rendering {
 // play renders all resources once.
 func (r *Renderer) play(this *round, resources []*resource) (results []*rendering) {
 	for _, of := range resources {
-		one := &rendering{Renderer: r, report: report{about: of.about}, round: this, self: of.self, foreign: map[rules.Identity]string{}}
+		one := &rendering{Renderer: r, report: report{about: of.about}, round: this, self: of.self,
+			foreign: map[rules.Identity]string{}}
 		if of.primary != nil {
 			one.render(of.primary)
 		}
@@ -72,7 +73,7 @@ func selves(resources []*resource) (all []*files.Object) {
 // firstChange returns an object in which two rounds differ, or nil.
 func firstChange(before, after []*files.Object) *files.Object {
 	for i, o := range after {
-		if i == len(before) || !reflect.DeepEqual(before[i].Object, o.Object) {
+		if i == len(before) || !reflect.DeepEqual(before[i].Unstructured.Object, o.Unstructured.Object) {
 			return o
 		}
 	}

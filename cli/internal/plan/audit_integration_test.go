@@ -20,19 +20,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/dryrun"
 	"reconcel/cli/internal/output"
 	"reconcel/engine"
-	"reconcel/internal/devcluster"
-	"reconcel/internal/e2e"
+	"reconcel/engine/access"
 	"reconcel/rules"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
+	"reconcel/test/soak"
 )
 
 // TestPlanForetellsAuditLog reloads each edit of the rules of 200 primaries on a control plane,
 // and compares the plan with the audit log.
 func TestPlanForetellsAuditLog(t *testing.T) {
-	if os.Getenv("RECONCEL_SOAK") == "" {
+	if !soak.Enabled() {
 		t.Skip("takes half an hour: make soak-plan")
 	}
 	crds, err := filepath.Abs(examples + "/../crds")
@@ -101,7 +104,7 @@ func (f *liveFleet) run(program *rules.Program) {
 	f.Helper()
 	config := f.Cluster.UserConfig(f.T, e2e.User)
 	config.QPS = -1
-	machine, err := engine.New(engine.Options{
+	machine, err := engine.New(access.Options{
 		Config: config, Log: slog.New(slog.DiscardHandler), Namespace: f.Namespace, RemovalGrace: time.Second, MaxDeletions: new(intstr.FromString("100%")),
 	}, program)
 	if err != nil {
@@ -181,7 +184,7 @@ func (f *liveFleet) planned(loaded *rules.Loaded) (all effects) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	report, err := Compare(f.Context(), Options{Rules: loaded, Cluster: live, Progress: output.StartProgress(&strings.Builder{})})
+	report, err := Compare(f.Context(), Options{Source: change.Source{Rules: loaded, Cluster: live, Progress: output.StartProgress(&strings.Builder{})}})
 	if err != nil {
 		f.Fatal(err)
 	}

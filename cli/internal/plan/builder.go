@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"reconcel/cli/internal/diff"
-	"reconcel/engine"
+	"reconcel/cli/internal/change"
+	"reconcel/cli/internal/fields"
+	"reconcel/engine/access"
+	"reconcel/engine/outcome"
 )
 
 // orphaned is the action of an object that stays although no rule maintains it.
-const orphaned engine.Action = "orphaned"
+const orphaned outcome.Action = "orphaned"
 
 // A builder adds up the changes of primaries.
 type builder struct {
@@ -20,9 +22,9 @@ type builder struct {
 	kinds      map[[2]string]*KindCount
 	conditions map[ConditionChange]int
 	groups     map[string]*Group
-	creators   map[diff.Object]diff.Creator
+	creators   map[change.Object]change.Creator
 	changed    map[string]bool            // primaries
-	claimed    map[diff.Object]bool       // changed children
+	claimed    map[change.Object]bool     // changed children
 	risky      map[string]map[string]bool // primaries with a risk, by rule
 	stopped    map[string][]string        // primaries that are paused or being deleted
 }
@@ -30,37 +32,35 @@ type builder struct {
 func newBuilder() *builder {
 	return &builder{
 		kinds: map[[2]string]*KindCount{}, conditions: map[ConditionChange]int{}, groups: map[string]*Group{},
-		creators: map[diff.Object]diff.Creator{}, changed: map[string]bool{}, claimed: map[diff.Object]bool{}, risky: map[string]map[string]bool{}, stopped: map[string][]string{},
+		creators: map[change.Object]change.Creator{}, changed: map[string]bool{}, claimed: map[change.Object]bool{},
+		risky: map[string]map[string]bool{}, stopped: map[string][]string{},
 	}
 }
 
 // add adds what happens to one primary.
 func (b *builder) add(r result) {
-	for _, err := range r.errs {
+	for _, err := range r.Errs {
 		b.Errors = append(b.Errors, err.Error())
 	}
 	b.Already += r.already
-	if r.primary != nil {
-		r.primary.Changes = r.changes
-		r.primary.RejectDuplicates(b.creators)
-		if why := r.primary.Stopped(); why != "" {
-			b.stopped[why] = append(b.stopped[why], r.primary.Object().String())
-		}
+	r.RejectDuplicates(b.creators)
+	if why := r.Stopped(); why != "" {
+		b.stopped[why] = append(b.stopped[why], r.Object().String())
 	}
-	counted := map[diff.Object]engine.Action{}
-	for i := range r.changes {
-		b.change(&r.changes[i], counted)
+	counted := map[change.Object]bool{}
+	for i := range r.Changes {
+		b.change(&r.Changes[i], counted)
 	}
-	for _, o := range r.orphans {
+	for _, o := range r.Report.Orphans {
 		b.orphan(o)
 	}
 }
 
 // change adds one change. Of several changes of parts of one object, the first counts.
-func (b *builder) change(c *diff.Change, counted map[diff.Object]engine.Action) {
+func (b *builder) change(c *change.Change, counted map[change.Object]bool) {
 	action := actionOf(c)
 	switch {
-	case action == engine.Unchanged:
+	case action == outcome.Unchanged:
 		return
 	case !action.IsDifference():
 		b.group(c, action)
@@ -70,71 +70,54 @@ func (b *builder) change(c *diff.Change, counted map[diff.Object]engine.Action) 
 	if c.Child != "" {
 		b.claimed[c.Object] = true
 	}
-	if c.Part == diff.StatusPart {
-		b.kind(c.Object).Status++
+	if c.Part == change.StatusPart {
+		b.count(c.Object, "status")
 		b.condition(c)
-	} else if _, again := counted[c.Object]; !again {
-		counted[c.Object] = action
+	} else if !counted[c.Object] {
+		counted[c.Object] = true
 		b.count(c.Object, action)
 	}
 	b.group(c, action)
 }
 
-func (b *builder) kind(o diff.Object) *KindCount {
+func (b *builder) count(o change.Object, action outcome.Action) {
 	key := [2]string{o.APIVersion, o.Kind}
 	if b.kinds[key] == nil {
 		b.kinds[key] = &KindCount{APIVersion: o.APIVersion, Kind: o.Kind}
 	}
-	return b.kinds[key]
-}
-
-func (b *builder) count(o diff.Object, action engine.Action) {
-	k := b.kind(o)
-	switch action {
-	case engine.Created:
-		k.Created++
-	case engine.Configured:
-		k.Configured++
-	case engine.Replaced:
-		k.Replaced++
-	case engine.Adopted:
-		k.Adopted++
-	case engine.Deleted:
-		k.Deleted++
-	case orphaned:
-		k.Orphaned++
+	for _, c := range columns {
+		if c.action == action {
+			*c.of(b.kinds[key])++
+		}
 	}
 }
 
 // orphan adds an object that stays although no rule maintains it.
-func (b *builder) orphan(o engine.Orphan) {
-	b.change(&diff.Change{
-		Primary: diff.Object{Kind: o.Primary.Kind.Kind, Namespace: o.Primary.Namespace, Name: o.Primary.Name},
-		Rule:    o.Rule, Child: o.Child, Object: diff.ObjectWithID(o.Object), Action: orphaned,
-	}, map[diff.Object]engine.Action{})
+func (b *builder) orphan(o access.Orphan) {
+	b.change(&change.Change{
+		Primary: change.Object{Kind: o.Primary.Kind.Kind, Namespace: o.Primary.Namespace, Name: o.Primary.Name},
+		Rule:    o.Rule, Child: o.Child, Object: change.ObjectWithID(o.Object), Action: orphaned,
+	}, map[change.Object]bool{})
 }
 
 // ended adds an object of a rule that is removed, unless it is deleted or another rule
 // has it now.
-func (b *builder) ended(o engine.Orphan) {
-	if !b.claimed[diff.ObjectWithID(o.Object)] {
+func (b *builder) ended(o access.Orphan) {
+	if !b.claimed[change.ObjectWithID(o.Object)] {
 		b.orphan(o)
 	}
 }
 
 // condition adds the conditions that differ in a status.
-func (b *builder) condition(c *diff.Change) {
+func (b *builder) condition(c *change.Change) {
 	before, after := conditionsOf(c.Before), conditionsOf(c.After)
-	types := slices.Collect(maps.Keys(before))
-	for name := range after {
-		if before[name] == nil {
-			types = append(types, name)
-		}
-	}
-	for _, name := range types {
+	types := maps.Clone(before)
+	maps.Copy(types, after)
+	for name := range types {
 		if fmt.Sprint(before[name]) != fmt.Sprint(after[name]) {
 			b.conditions[ConditionChange{
-				APIVersion: c.Object.APIVersion, Kind: c.Object.Kind, Type: name, Before: statusOf(before[name]), After: statusOf(after[name]),
+				APIVersion: c.Object.APIVersion, Kind: c.Object.Kind, Type: name, Before: statusOf(before[name]),
+				After: statusOf(after[name]),
 			}]++
 		}
 	}
@@ -162,10 +145,10 @@ func statusOf(condition map[string]any) string {
 const mostGroups = 500
 
 // group adds a change to its group.
-func (b *builder) group(c *diff.Change, action engine.Action) {
-	var fields []fieldChange
-	if action == engine.Configured || action == engine.Replaced || action == engine.Adopted {
-		fields = changedFields(c.Before, c.After)
+func (b *builder) group(c *change.Change, action outcome.Action) {
+	var changed []fields.Change
+	if action == outcome.Configured || action == outcome.Replaced || action == outcome.Adopted {
+		changed = fields.Changed(c.Before, c.After)
 	}
 	risk := riskOf(c)
 	if risk != "" {
@@ -174,19 +157,21 @@ func (b *builder) group(c *diff.Change, action engine.Action) {
 		}
 		b.risky[c.Rule][c.Primary.String()] = true
 	}
-	key := strings.Join([]string{string(action), c.Object.APIVersion, c.Object.Kind, string(c.Part), c.Rule, c.Child, string(risk)}, "\x00")
+	key := strings.Join([]string{string(action), c.Object.APIVersion, c.Object.Kind, string(c.Part), c.Rule, c.Child,
+		string(risk)}, "\x00")
 	exact := key
-	for _, f := range fields {
-		exact += "\x00" + f.path
+	for _, f := range changed {
+		exact += "\x00" + f.Path
 	}
 	if b.groups[exact] == nil && len(b.groups) >= mostGroups {
-		exact, fields = key, nil
+		exact, changed = key, nil
 	}
 	g := b.groups[exact]
 	if g == nil {
-		g = &Group{Action: string(action), APIVersion: c.Object.APIVersion, Kind: c.Object.Kind, Part: string(c.Part), Rule: c.Rule, Child: c.Child, Risk: risk, Objects: []string{}}
-		for _, f := range fields {
-			g.Fields = append(g.Fields, &Field{Path: f.path})
+		g = &Group{Action: action, APIVersion: c.Object.APIVersion, Kind: c.Object.Kind, Part: string(c.Part), Rule: c.Rule,
+			Child: c.Child, Risk: risk, Objects: []string{}}
+		for _, f := range changed {
+			g.Fields = append(g.Fields, &Field{Path: f.Path})
 		}
 		if risk != "" && c.Print() == nil {
 			g.Diff = c.Diff
@@ -198,17 +183,15 @@ func (b *builder) group(c *diff.Change, action engine.Action) {
 	if c.Reason != "" && c.Later == "" {
 		g.Reasons.add(c.Reason)
 	}
-	for i, f := range fields {
-		g.Fields[i].Values.add(f.values)
+	for i, f := range changed {
+		g.Fields[i].Values.add(f.Values)
 	}
 }
 
 // actionOf returns what is done to an object, now or in a later step.
-func actionOf(c *diff.Change) engine.Action { return cmp.Or(c.Later, c.Action) }
+func actionOf(c *change.Change) outcome.Action { return cmp.Or(c.Later, c.Action) }
 
-func pathOf(o diff.Object) string { return strings.TrimPrefix(o.Namespace+"/"+o.Name, "/") }
-
-func (g *Group) action() engine.Action { return engine.Action(g.Action) }
+func pathOf(o change.Object) string { return strings.TrimPrefix(o.Namespace+"/"+o.Name, "/") }
 
 // finish returns the report.
 func (b *builder) finish() *Report {
@@ -223,12 +206,13 @@ func (b *builder) finish() *Report {
 		r.Conditions = append(r.Conditions, change)
 	}
 	slices.SortFunc(r.Conditions, func(x, y ConditionChange) int {
-		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Type, y.Type), cmp.Compare(x.Before, y.Before), cmp.Compare(x.After, y.After))
+		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Type, y.Type), cmp.Compare(x.Before, y.Before),
+			cmp.Compare(x.After, y.After))
 	})
 	r.Risks, r.Changes = []*Group{}, []*Group{}
 	for _, key := range slices.Sorted(maps.Keys(b.groups)) {
 		switch g := b.groups[key]; {
-		case !g.action().IsDifference():
+		case !g.Action.IsDifference():
 			r.Pending = append(r.Pending, g)
 		case g.Risk != "":
 			r.Risks = append(r.Risks, g)

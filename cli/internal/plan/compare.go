@@ -4,60 +4,43 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"runtime"
+	"reflect"
+	"slices"
 
-	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/util/workqueue"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
-	"reconcel/cli/internal/cluster"
-	"reconcel/cli/internal/diff"
+	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/dryrun"
-	"reconcel/cli/internal/judge"
-	"reconcel/cli/internal/output"
-	"reconcel/engine"
+	"reconcel/engine/access"
 	"reconcel/engine/discover"
+	"reconcel/engine/ident"
+	"reconcel/engine/preview"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 	kindschema "reconcel/rules/schema"
-	"reconcel/sim"
 )
 
 // Options say what to compare.
 type Options struct {
-	Rules   *rules.Loaded
-	Policy  judge.Policy
-	Cluster *cluster.Cluster
-	// Schemas are the kinds of a cluster without an API server; nil: it is asked.
-	Schemas *kindschema.Set
+	change.Source
 	// Against has the rules that run; nil: the cluster shows them.
 	Against     *rules.Loaded
 	AgainstName string
 	// Installation is the namespace/name of the installation; "": the only one.
 	Installation string
-	Local        bool // send no dry runs
 	Clock        clock.PassiveClock
-	Progress     *output.Progress // of the primaries
 }
 
 // A comparison is the work of one call of Compare.
 type comparison struct {
 	Options
 	running running
-	preview *engine.Preview
+	preview *preview.Preview
 	report  *builder
-	notes   []string
-}
-
-func (c *comparison) note(format string, args ...any) {
-	c.notes = append(c.notes, fmt.Sprintf(format, args...))
-}
-
-// programs returns the rules before and after, as far as they are known.
-func (c *comparison) programs() (all []*rules.Program) {
-	if c.Against != nil {
-		all = append(all, c.Against.Program)
-	}
-	return append(all, c.Rules.Program)
 }
 
 // Compare returns what a reload with other rules does.
@@ -67,7 +50,11 @@ func Compare(ctx context.Context, o Options) (*Report, error) {
 	if c.running, err = c.findRunning(ctx); err != nil {
 		return nil, err
 	}
-	schemas, err := c.judge(ctx)
+	var others []*rules.Program
+	if c.running.program != nil {
+		others = append(others, c.running.program)
+	}
+	schemas, err := c.Judge(ctx, others...)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +68,9 @@ func Compare(ctx context.Context, o Options) (*Report, error) {
 	requests := c.preview.Requests()
 	c.report.Resources.Watched, c.report.Resources.Reconciled = c.preview.Primaries(), len(requests)
 	c.report.add(cleanup)
-	if err := c.reconcile(ctx, requests); err != nil {
+	now, before := primariesOf(c.Rules.Program), primariesOf(others...)
+	compare := func(r ident.Request) result { return c.compare(ctx, now[r.Kind], before[r.Kind], r) }
+	if err := change.EachResult(ctx, &c.Source, requests, compare, c.report.add); err != nil {
 		return nil, err
 	}
 	if err := c.preview.EachOfEnded(ctx, c.report.ended); err != nil {
@@ -92,45 +81,24 @@ func Compare(ctx context.Context, o Options) (*Report, error) {
 	return c.report.finish(), nil
 }
 
-// judge returns the schemas of the cluster, or the errors that would keep run from
-// accepting the rules.
-func (c *comparison) judge(ctx context.Context) (*kindschema.Set, error) {
-	if c.Schemas != nil {
-		return c.Schemas, judge.Of(c.Rules, c.Schemas, c.Policy).Err()
-	}
-	var others []*rules.Program
-	if c.running.program != nil {
-		others = append(others, c.running.program)
-	}
-	j := c.Cluster.Judge(ctx, c.Rules, c.Policy, others...)
-	if j.Incomplete != nil {
-		c.note("cannot check the rules against all kinds of the cluster: %v", j.Incomplete)
-	}
-	if j.Kinds == nil {
-		return kindschema.Builtin(), nil
-	}
-	return j.Kinds, j.Err()
-}
-
 // reload makes the preview of the reload.
 func (c *comparison) reload(ctx context.Context, schemas *kindschema.Set) error {
-	kinds := func() (*sim.Kinds, error) { return sim.NewKinds(schemas) }
-	client := dryrun.New(c.Cluster.Client, kinds)
-	if c.Local {
-		client = dryrun.NewLocal(c.Cluster.Client, kinds)
-	}
 	s, err := c.running.stored.Succeed(c.running.program, c.Rules.Program)
 	if err != nil {
 		return err
 	}
-	of := engine.PreviewOf{
-		Program: c.Rules.Program, Orphaned: &s.Is, Client: client, Kinds: c.Cluster.Kinds, Numbers: schemas.NumberFields(c.usedKinds()), List: lister{c.Cluster, c.Policy.Namespaces}, Clock: c.Clock, ToTheEnd: true,
+	used := c.Rules.Program.UsedKinds()
+	of := preview.Config{
+		Program: c.Rules.Program, Orphaned: s.Is, Client: c.Client(schemas), Kinds: c.Cluster.Kinds, List: c.list,
+		Clock: c.Clock, ToTheEnd: true,
 		Namespace: c.running.stored.Namespace, Name: c.running.stored.Installation, Namespaces: c.Policy.Namespaces,
 	}
 	if c.running.program != nil {
-		of.Program, of.Orphaned = c.running.program, &s.Was
+		maps.Copy(used, c.running.program.UsedKinds())
+		of.Program, of.Orphaned = c.running.program, s.Was
 	}
-	if c.preview, err = engine.NewPreview(ctx, of); err == nil && c.running.program != nil {
+	of.Numbers = schemas.NumberFields(used)
+	if c.preview, err = preview.NewPreview(ctx, of); err == nil && c.running.program != nil {
 		err = c.preview.Reload(ctx, c.Rules.Program, s.Is)
 	}
 	if err == nil {
@@ -139,90 +107,47 @@ func (c *comparison) reload(ctx context.Context, schemas *kindschema.Set) error 
 	return err
 }
 
-// usedKinds are the kinds of the rules before and after the change.
-func (c *comparison) usedKinds() map[runtimeschema.GroupVersionKind]bool {
-	used := c.Rules.Program.UsedKinds()
-	if c.running.program != nil {
-		maps.Copy(used, c.running.program.UsedKinds())
+// list is an engine.Lister.
+func (c *comparison) list(ctx context.Context, role watch.Role, k discover.Kind,
+	visit func(*unstructured.Unstructured) error) error {
+	var options metav1.ListOptions
+	if role == watch.Child {
+		options.LabelSelector = rules.LabelRule
 	}
-	return used
+	from := func(gvr schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
+		return c.Cluster.Client.Resource(gvr).Namespace(namespace)
+	}
+	return c.Each(ctx, from, k, []string{metav1.NamespaceAll}, options, visit)
 }
 
 // cleanUp returns what the cleanup after removed rules does at once.
 func (c *comparison) cleanUp(ctx context.Context) result {
 	ctx, recorder := dryrun.Record(ctx)
-	c.notes = append(c.notes, c.preview.CleanUp(ctx)...)
-	changes, errs := diff.OfCleanup(recorder)
-	return result{changes: changes, errs: errs}
+	c.Notes = append(c.Notes, c.preview.CleanUp(ctx)...)
+	return result{Primary: change.OfCleanup(recorder)}
 }
 
 // A result is what happens to one primary.
 type result struct {
-	primary *diff.Primary
-	changes []diff.Change
-	orphans []engine.Orphan
-	errs    []error
+	*change.Primary
 	already int // changes that the running rules make, too
 }
 
-// chunk is the number of primaries that are compared before their changes are added to the
-// report. It bounds the number of whole objects in memory.
-const chunk = 64
-
-// reconcile compares the primaries, several at a time, and reports them in order.
-func (c *comparison) reconcile(ctx context.Context, requests []engine.Request) error {
-	c.Progress.Total.Store(int64(len(requests)))
-	now, before := primariesOf(c.Rules.Program), map[string]*rules.Primary{}
-	if c.running.program != nil {
-		before = primariesOf(c.running.program)
-	}
-	for len(requests) > 0 {
-		n := min(chunk, len(requests))
-		results := make([]result, n)
-		workqueue.ParallelizeUntil(ctx, 4*runtime.GOMAXPROCS(0), n, func(i int) {
-			kind := requests[i].Kind.String()
-			results[i] = c.compare(ctx, now[kind], before[kind], requests[i])
-			c.Progress.Step()
-		})
-		if err := ctx.Err(); err != nil {
-			return err
+func primariesOf(programs ...*rules.Program) map[schema.GroupKind]*rules.Primary {
+	all := map[schema.GroupKind]*rules.Primary{}
+	for _, program := range programs {
+		for _, p := range program.Primaries() {
+			all[p.GVK.GroupKind()] = p
 		}
-		for _, r := range results {
-			c.report.add(r)
-		}
-		requests = requests[n:]
-	}
-	return nil
-}
-
-func primariesOf(program *rules.Program) map[string]*rules.Primary {
-	all := map[string]*rules.Primary{}
-	for _, p := range program.Primaries() {
-		all[p.GVK.GroupKind().String()] = p
 	}
 	return all
 }
 
-// compare returns what happens to one primary besides what the running rules do to it.
-func (c *comparison) compare(ctx context.Context, now, before *rules.Primary, req engine.Request) result {
-	k, err := c.kind(ctx, now)
-	if err != nil {
-		return result{errs: []error{err}}
-	}
-	p := diff.NewPrimary(now, k, req)
-	p.Reconcile(ctx, c.preview.Reconcile)
-	r := result{primary: p, changes: p.Changes, orphans: p.Report.Orphans, errs: p.Errs}
-	if before != nil && (len(r.changes) > 0 || len(r.orphans) > 0) {
-		old := diff.NewPrimary(before, k, req)
-		old.Reconcile(ctx, c.preview.ReconcileBefore)
-		r.without(old)
-	}
-	return r
-}
-
-func (c *comparison) kind(ctx context.Context, p *rules.Primary) (discover.Kind, error) {
-	gvk := p.GVK
-	if p.ForCluster() {
+// compare returns what happens to one primary besides what the running rules do to it: the
+// repair of drift, and what waits or fails already.
+func (c *comparison) compare(ctx context.Context, now, before *rules.Primary, req ident.Request) result {
+	gvk := now.GVK
+	if now.ForCluster() {
 		gvk = rules.BundleObject
 	}
 	k, err := c.Cluster.Find(ctx, gvk)
@@ -230,7 +155,33 @@ func (c *comparison) kind(ctx context.Context, p *rules.Primary) (discover.Kind,
 		err = fmt.Errorf("kind %s is not served", gvk.Kind)
 	}
 	if err != nil {
-		return discover.Kind{}, err
+		return result{Primary: &change.Primary{Errs: []error{err}}}
 	}
-	return *k, nil
+	p := change.PrimaryOf(now, *k, req)
+	p.Reconcile(ctx, c.preview.Reconcile)
+	if before == nil || len(p.Changes)+len(p.Report.Orphans) == 0 {
+		return result{Primary: p}
+	}
+	old := change.PrimaryOf(before, *k, req)
+	old.Reconcile(ctx, c.preview.ReconcileBefore)
+	all := len(p.Changes)
+	p.Changes = slices.DeleteFunc(p.Changes, func(c change.Change) bool {
+		return slices.ContainsFunc(old.Changes, func(o change.Change) bool { return sameChange(&o, &c) })
+	})
+	p.Report.Orphans = slices.DeleteFunc(p.Report.Orphans, func(o access.Orphan) bool {
+		return slices.ContainsFunc(old.Report.Orphans, func(other access.Orphan) bool { return other.Object == o.Object })
+	})
+	return result{p, all - len(p.Changes)}
+}
+
+// sameChange reports whether two changes have the same effect on the same object. The names
+// of rules and positions in files may differ.
+func sameChange(a, b *change.Change) bool {
+	if a.Object != b.Object || a.Part != b.Part || a.Action != b.Action || a.Later != b.Later {
+		return false
+	}
+	if !a.Action.IsDifference() {
+		return a.Child == b.Child
+	}
+	return reflect.DeepEqual(a.After, b.After)
 }

@@ -1,14 +1,16 @@
 package plan
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/deploy"
-	"reconcel/engine"
+	"reconcel/engine/outcome"
 	"reconcel/rules"
 	kindschema "reconcel/rules/schema"
 )
@@ -16,13 +18,13 @@ import (
 // describe adds what follows from the rules alone, and what the plan cannot know.
 func (c *comparison) describe(ctx context.Context, schemas *kindschema.Set) {
 	r := &c.report.Report
-	r.Against, r.Rules = c.running.from, c.running.rulesChange(c.Rules.Program)
+	r.Against, r.Rules = c.running.from, c.running.change(c.Rules.Program)
 	for _, p := range c.Rules.Program.Primaries() {
 		if k, err := c.Cluster.Find(ctx, p.GVK); k == nil && err == nil {
-			c.note("the API server does not serve %s, kind %s: there is nothing to plan", p.GVK.GroupVersion(), p.GVK.Kind)
+			c.Note("the API server does not serve %s, kind %s: there is nothing to plan", p.GVK.GroupVersion(), p.GVK.Kind)
 		}
 	}
-	r.Notes = append(r.Notes, c.notes...)
+	r.Notes = append(r.Notes, c.Notes...)
 	r.Unknown = append(r.Unknown, c.unknown()...)
 	if c.running.program == nil {
 		return
@@ -54,9 +56,9 @@ func (c *comparison) unknown() (all []string) {
 	resources, followed := primariesOf(c.Rules.Program), map[string]bool{}
 	starts := false
 	for _, g := range c.report.groups {
-		starts = starts || g.action() == engine.Created || g.action() == engine.Replaced
+		starts = starts || g.Action == outcome.Created || g.Action == outcome.Replaced
 		gk := schema.FromAPIVersionAndKind(g.APIVersion, g.Kind).GroupKind()
-		if g.Child != "" && g.action().IsDifference() && g.action() != orphaned && resources[gk.String()] != nil {
+		if g.Child != "" && g.Action.IsDifference() && g.Action != orphaned && resources[gk] != nil {
 			followed[g.Kind] = true
 		}
 	}
@@ -83,22 +85,32 @@ func newKinds(before, after *rules.Program) (names []string) {
 // usedKinds returns the kinds that rules use, with what for.
 func usedKinds(program *rules.Program) map[string]string {
 	all := map[string]string{}
-	use := func(apiVersion, kind, as string) {
-		name := kind + " (" + apiVersion + ")"
-		if all[name] == "" {
-			all[name] = as
-		}
+	use := func(gvk schema.GroupVersionKind, as string) {
+		name := gvk.Kind + " (" + gvk.GroupVersion().String() + ")"
+		all[name] = cmp.Or(all[name], as)
 	}
 	for _, p := range program.Primaries() {
-		use(p.GVK.GroupVersion().String(), p.GVK.Kind, "resource")
+		use(p.GVK, "resource")
 		for _, r := range p.Rules {
-			for _, c := range r.Children {
-				use(c.GVK.GroupVersion().String(), c.GVK.Kind, "child")
+			for _, gvk := range r.ChildKinds() {
+				use(gvk, "child")
 			}
 			for _, l := range r.Lookups {
-				use(l.GVK.GroupVersion().String(), l.GVK.Kind, "lookup")
+				use(l.GVK, "lookup")
 			}
 		}
 	}
 	return all
+}
+
+// proposeRollouts notes which changed rules put several resources at risk at once.
+func (c *comparison) proposeRollouts() {
+	for _, primary := range c.Rules.Program.Primaries() {
+		for _, r := range primary.Rules {
+			if n := len(c.report.risky[r.Name]); n > 1 && r.Rollout.MaxUnavailable == nil && !r.ForCluster() {
+				c.report.Notes = append(c.report.Notes, fmt.Sprintf("rule %s takes these risks for %d resources at once; "+
+					"rollout: {maxUnavailable: 1} changes one after another, and pauses when one fails", r.Name, n))
+			}
+		}
+	}
 }

@@ -1,6 +1,6 @@
 // Package plan summarizes what happens when rules replace those that run.
 //
-// It makes no decisions, as package diff does not: it is the engine over a client that
+// It makes no decisions, as package change does not: it is the engine over a client that
 // writes nothing. What differs is the question and the answer. engine.Preview follows
 // the running rules first and then reloads, so that plan sees exactly the primaries that
 // a reload reconciles, and what the running rules do anyway is not counted. The answer

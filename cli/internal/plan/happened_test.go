@@ -19,7 +19,7 @@ type effects []string
 func planned(r *Report) (all effects) {
 	seen := map[string]bool{}
 	for _, g := range slices.Concat(r.Risks, r.Changes) {
-		action := g.Action
+		action := string(g.Action)
 		switch {
 		case g.Part == "status":
 			action = "status"

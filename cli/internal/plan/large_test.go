@@ -14,8 +14,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"reconcel/internal/e2e"
 	"reconcel/rules"
+	"reconcel/test/e2e"
+	"reconcel/test/soak"
 )
 
 const (
@@ -30,7 +31,7 @@ const (
 // TestTenThousand plans a change of the rules of 10,000 Foos, from a dump, in a process of its
 // own.
 func TestTenThousand(t *testing.T) {
-	if os.Getenv("RECONCEL_SOAK") == "" {
+	if !soak.Enabled() {
 		t.Skip("takes a minute: make soak-plan runs it")
 	}
 	old := readText(t, examples+"/foo/rules.yaml")

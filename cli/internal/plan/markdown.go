@@ -29,43 +29,30 @@ func (r *Report) Markdown() []byte {
 			}
 		}
 	}
-	list := func(title string, lines []string) {
-		if len(lines) > 0 {
-			fmt.Fprintf(&b, "\n**%s**\n\n", title)
-			for _, line := range lines {
-				fmt.Fprintf(&b, "- %s\n", quoteMarkdown(line))
-			}
+	for _, s := range r.sections() {
+		if s.risky {
+			s.title = "⚠️ " + s.title
 		}
+		if len(s.lines)+len(s.groups) > 0 {
+			fmt.Fprintf(&b, "\n**%s**\n\n", s.title)
+		}
+		for _, line := range s.lines {
+			fmt.Fprintf(&b, "- %s\n", quoteMarkdown(line))
+		}
+		s.writeMarkdown(&b)
 	}
-	list("⚠️ Held until approved", r.held())
-	list("Conditions", conditionLines(r.Conditions))
-	if p := r.Permissions; p != nil {
-		list("Permissions to add", p.Added)
-		list("Permissions no longer needed, once the cleanup is done", p.Removed)
-	}
-	list("New kinds", r.NewKinds)
-	r.markdownGroups(&b, "⚠️ Risks", r.Risks, mostRisky)
-	r.markdownGroups(&b, "Other changes", r.Changes, mostNames)
-	r.markdownGroups(&b, "Waits or fails", r.Pending, mostNames)
-	list("Notes", r.notes())
-	list("Unknown", r.Unknown)
-	list("Errors: the plan is incomplete", r.Errors)
 	return b.Bytes()
 }
 
-// markdownGroups writes groups, until the report becomes too long.
-func (r *Report) markdownGroups(b *bytes.Buffer, title string, groups []*Group, names int) {
-	if len(groups) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\n**%s**\n\n", title)
-	shown, rest := firstGroups(groups)
+// writeMarkdown writes groups, until the report becomes too long.
+func (s *section) writeMarkdown(b *bytes.Buffer) {
+	shown, rest := firstGroups(s.groups)
 	for i, g := range shown {
 		if b.Len() > mostMarkdown {
-			rest = fmt.Sprintf("and %d more groups: see -o json", len(groups)-i)
+			rest = fmt.Sprintf("and %d more groups: see -o json", len(s.groups)-i)
 			break
 		}
-		fmt.Fprintf(b, "- %s: %s\n", quoteMarkdown(g.title()), quoteMarkdown(firstNames(g.Objects, names)))
+		fmt.Fprintf(b, "- %s: %s\n", quoteMarkdown(g.title()), quoteMarkdown(firstNames(g.Objects, s.names)))
 		for _, line := range g.lines() {
 			fmt.Fprintf(b, "  - %s\n", quoteMarkdown(line))
 		}
@@ -80,7 +67,8 @@ func (r *Report) markdownGroups(b *bytes.Buffer, title string, groups []*Group, 
 	}
 }
 
-var markdown = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", "&lt;", ">", "&gt;", "|", `\|`, "[", `\[`, "]", `\]`, "@", "@\u200b", "#", `\#`)
+var markdown = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", "&lt;", ">", "&gt;", "|", `\|`,
+	"[", `\[`, "]", `\]`, "@", "@\u200b", "#", `\#`)
 
 // quoteMarkdown returns a text without markup: names and values come from users.
 func quoteMarkdown(text string) string { return markdown.Replace(text) }

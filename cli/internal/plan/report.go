@@ -1,6 +1,11 @@
 package plan
 
-import "reconcel/engine/inventory"
+import (
+	"slices"
+
+	"reconcel/engine/inventory"
+	"reconcel/engine/outcome"
+)
 
 // A Report is the result of plan. It is the output of -o json.
 type Report struct {
@@ -80,16 +85,16 @@ type Permissions struct {
 
 // A Group has changes of objects of one kind with the same action and the same fields.
 type Group struct {
-	Action     string   `json:"action"`
-	APIVersion string   `json:"apiVersion"`
-	Kind       string   `json:"kind"`
-	Part       string   `json:"part,omitempty"`
-	Rule       string   `json:"rule"`
-	Child      string   `json:"child,omitempty"`
-	Risk       Risk     `json:"risk,omitempty"`
-	Count      int      `json:"count"`
-	Reasons    Tally    `json:"reasons,omitzero"`
-	Fields     []*Field `json:"fields,omitempty"`
+	Action     outcome.Action `json:"action"`
+	APIVersion string         `json:"apiVersion"`
+	Kind       string         `json:"kind"`
+	Part       string         `json:"part,omitempty"`
+	Rule       string         `json:"rule"`
+	Child      string         `json:"child,omitempty"`
+	Risk       Risk           `json:"risk,omitempty"`
+	Count      int            `json:"count"`
+	Reasons    Tally          `json:"reasons,omitzero"`
+	Fields     []*Field       `json:"fields,omitempty"`
 	// Objects are all objects, as namespace/name.
 	Objects []string `json:"objects"`
 	// Diff is the unified diff of the first object of a risk.
@@ -133,23 +138,10 @@ func (t *Tally) add(text string) {
 	t.Texts = append(t.Texts, Counted{text, 1})
 }
 
-// held returns the changes that are held, for people.
-func (r *Report) held() (lines []string) {
-	for _, h := range r.Held {
-		lines = append(lines, h.Message)
-	}
-	return lines
-}
-
 // Differs reports whether an object changes.
 func (r *Report) Differs() bool { return len(r.Kinds) > 0 }
 
 // HasTrouble reports whether a write is rejected or something fails.
 func (r *Report) HasTrouble() bool {
-	for _, g := range r.Pending {
-		if g.action().IsTrouble() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Pending, func(g *Group) bool { return g.Action.IsTrouble() })
 }

@@ -12,57 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"reconcel/cli/internal/diff"
-	"reconcel/engine"
+	"reconcel/cli/internal/change"
+	"reconcel/engine/outcome"
 	"reconcel/rules"
 )
 
-func TestChangedFields(t *testing.T) {
-	list := func(items ...any) []any { return items }
-	named := func(name, image string) any { return map[string]any{"name": name, "image": image} }
-	for _, test := range []struct {
-		name          string
-		before, after any
-		want          string
-	}{
-		{"a value", "1.27", "1.29", "v: 1.27 → 1.29"},
-		{"a text of two lines", "a\nb", "", `v: a\nb → ""`},
-		{"a long text", "a", strings.Repeat("é", 100), "v: a → " + strings.Repeat("é", 60) + "…"},
-		{"a number", int64(1), int64(2), "v: 1 → 2"},
-		{"no value before", nil, "x", "v: x added"},
-		{"no value after", map[string]any{"a": "x"}, nil, `v: {"a":"x"} removed`},
-		{"another type", "x", map[string]any{"a": "x"}, `v: x → {"a":"x"}`},
-		{"a key with dots", map[string]any{"a.b/c": "x"}, map[string]any{"a.b/c": "y"}, "v[a.b/c]: x → y"},
-		{"a list of the same length", list(named("a", "1"), named("b", "1")), list(named("a", "1"), named("b", "2")), "v[1].image: 1 → 2"},
-		{"a longer list with names", list(named("a", "1")), list(named("b", "1"), named("a", "2")), `v.a.image: 1 → 2, v.b: {"image":"1","name":"b"} added`},
-		{"a longer list without names", list("a"), list("a", "b"), "v: 1 → 2 items"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			object := func(value any) map[string]any {
-				if value == nil {
-					return map[string]any{}
-				}
-				return map[string]any{"v": value}
-			}
-			var got []string
-			for _, f := range changedFields(object(test.before), object(test.after)) {
-				got = append(got, f.path+": "+f.values)
-			}
-			if strings.Join(got, ", ") != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
-	}
-}
-
 // configured is a change of the image of a Deployment.
-func configured(i int, key, before, after string) diff.Change {
+func configured(i int, key, before, after string) change.Change {
 	content := func(image string) map[string]any {
 		return map[string]any{"spec": map[string]any{"template": map[string]any{key: image}}}
 	}
-	return diff.Change{
-		Primary: diff.Object{APIVersion: "example.com/v1", Kind: "Web", Namespace: "n", Name: fmt.Sprint("w", i)}, Rule: "web", Child: "app", Action: engine.Configured,
-		Object: diff.Object{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "n", Name: fmt.Sprint("d", i)}, Before: content(before), After: content(after),
+	return change.Change{
+		Primary: change.Object{APIVersion: "example.com/v1", Kind: "Web", Namespace: "n", Name: fmt.Sprint("w", i)}, Rule: "web", Child: "app", Action: outcome.Configured,
+		Object: change.Object{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "n", Name: fmt.Sprint("d", i)}, Before: content(before), After: content(after),
 	}
 }
 
@@ -70,10 +32,10 @@ func configured(i int, key, before, after string) diff.Change {
 func TestGroups(t *testing.T) {
 	b := newBuilder()
 	for i := range 400 {
-		b.add(result{changes: []diff.Change{configured(i, "image", "nginx:1.27", "nginx:1.29")}})
+		b.add(result{Primary: &change.Primary{Changes: []change.Change{configured(i, "image", "nginx:1.27", "nginx:1.29")}}})
 	}
 	for i := range 12 {
-		b.add(result{changes: []diff.Change{configured(400+i, "image", "nginx:1.26", "nginx:1.29")}})
+		b.add(result{Primary: &change.Primary{Changes: []change.Change{configured(400+i, "image", "nginx:1.26", "nginx:1.29")}}})
 	}
 	r := b.finish()
 	text := string(r.Text())
@@ -90,7 +52,7 @@ func TestGroups(t *testing.T) {
 	}
 	b = newBuilder()
 	for i := range 3 * mostGroups {
-		b.add(result{changes: []diff.Change{configured(i, fmt.Sprint("key", i), "a", "b")}})
+		b.add(result{Primary: &change.Primary{Changes: []change.Change{configured(i, fmt.Sprint("key", i), "a", "b")}}})
 	}
 	if r := b.finish(); len(r.Risks) > mostGroups+1 || r.Kinds[0].Configured != 3*mostGroups || len(r.Markdown()) > mostMarkdown+5000 {
 		t.Errorf("%d groups, %d objects, %d bytes of Markdown", len(r.Risks), r.Kinds[0].Configured, len(r.Markdown()))
@@ -98,23 +60,23 @@ func TestGroups(t *testing.T) {
 }
 
 func TestRisks(t *testing.T) {
-	deleted := func(apiVersion, kind string) diff.Change {
-		return diff.Change{Action: engine.Deleted, Object: diff.Object{APIVersion: apiVersion, Kind: kind}}
+	deleted := func(apiVersion, kind string) change.Change {
+		return change.Change{Action: outcome.Deleted, Object: change.Object{APIVersion: apiVersion, Kind: kind}}
 	}
 	paused := configured(0, "image", "a", "b")
 	paused.After["spec"].(map[string]any)["paused"] = true
 	scaled := configured(0, "image", "a", "a")
 	later := deleted("v1", "PersistentVolumeClaim")
-	later.Action, later.Later = engine.Skipped, engine.Deleted
-	service := func(before, after string) diff.Change {
-		c := diff.Change{Action: engine.Configured, Object: diff.Object{APIVersion: "v1", Kind: "Service"}}
+	later.Action, later.Later = outcome.Skipped, outcome.Deleted
+	service := func(before, after string) change.Change {
+		c := change.Change{Action: outcome.Configured, Object: change.Object{APIVersion: "v1", Kind: "Service"}}
 		if err := errors.Join(yaml.Unmarshal([]byte("spec: "+before), &c.Before), yaml.Unmarshal([]byte("spec: "+after), &c.After)); err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
 	for name, test := range map[string]struct {
-		change diff.Change
+		change change.Change
 		want   Risk
 	}{
 		"a claim":                     {deleted("v1", "PersistentVolumeClaim"), DeletesData},
@@ -137,7 +99,7 @@ func TestRisks(t *testing.T) {
 		"a template":                  {configured(0, "image", "a", "b"), RestartsPods},
 		"a template while paused":     {paused, ""},
 		"another field":               {scaled, ""},
-		"a replacement of any object": {diff.Change{Action: engine.Replaced, Object: diff.Object{APIVersion: "v1", Kind: "Service"}}, Replaces},
+		"a replacement of any object": {change.Change{Action: outcome.Replaced, Object: change.Object{APIVersion: "v1", Kind: "Service"}}, Replaces},
 	} {
 		if got := riskOf(&test.change); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/cli/internal/diff"
-	"reconcel/engine"
+	"reconcel/cli/internal/change"
+	"reconcel/engine/outcome"
 	kindschema "reconcel/rules/schema"
 )
 
@@ -28,32 +28,37 @@ var riskOrder = []Risk{DeletesData, Replaces, CutsTraffic, RestartsPods, StopsPo
 
 // keepsData are Kubernetes' own kinds that hold data, or whose deletion deletes such objects.
 var keepsData = []schema.GroupKind{
-	{Kind: "PersistentVolumeClaim"}, {Kind: "PersistentVolume"}, {Kind: "Secret"}, {Kind: "ConfigMap"}, {Kind: "Namespace"},
+	{Kind: "PersistentVolumeClaim"}, {Kind: "PersistentVolume"}, {Kind: "Secret"}, {Kind: "ConfigMap"},
+	{Kind: "Namespace"},
 	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"},
 }
 
 // restarts are the kinds whose Pods restart when their template changes.
-var restarts = []schema.GroupKind{{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "StatefulSet"}, {Group: "apps", Kind: "DaemonSet"}}
+var restarts = []schema.GroupKind{{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "StatefulSet"},
+	{Group: "apps", Kind: "DaemonSet"}}
 
 // stops are the kinds whose Pods are deleted with their objects.
 var stops = append([]schema.GroupKind{
-	{Kind: "Pod"}, {Kind: "ReplicationController"}, {Group: "apps", Kind: "ReplicaSet"}, {Group: "batch", Kind: "Job"}, {Group: "batch", Kind: "CronJob"},
+	{Kind: "Pod"}, {Kind: "ReplicationController"}, {Group: "apps", Kind: "ReplicaSet"}, {Group: "batch", Kind: "Job"},
+	{Group: "batch", Kind: "CronJob"},
 }, restarts...)
 
 // routes are Kubernetes' own kinds that lead clients to Pods, by name.
-var routes = []schema.GroupKind{{Kind: "Service"}, {Kind: "Endpoints"}, {Group: "discovery.k8s.io", Kind: "EndpointSlice"}, {Group: "networking.k8s.io", Kind: "Ingress"}}
+var routes = []schema.GroupKind{{Kind: "Service"}, {Kind: "Endpoints"},
+	{Group: "discovery.k8s.io", Kind: "EndpointSlice"}, {Group: "networking.k8s.io", Kind: "Ingress"}}
 
 // riskOf returns the risk of a change, or "".
-func riskOf(c *diff.Change) Risk {
+func riskOf(c *change.Change) Risk {
 	gk := schema.FromAPIVersionAndKind(c.Object.APIVersion, c.Object.Kind).GroupKind()
 	switch {
-	case actionOf(c) == engine.Replaced:
+	case actionOf(c) == outcome.Replaced:
 		return Replaces
-	case c.Action == engine.Configured && c.Part == "" && slices.Contains(restarts, gk) && restartsPods(c):
+	case c.Action == outcome.Configured && c.Part == "" && slices.Contains(restarts, gk) && restartsPods(c):
 		return RestartsPods
-	case c.Action == engine.Configured && c.Part == "" && slices.Contains(routes, gk) && losesRoute(spec(c.Before), spec(c.After)):
+	case c.Action == outcome.Configured && c.Part == "" && slices.Contains(routes, gk) &&
+		losesRoute(spec(c.Before), spec(c.After)):
 		return CutsTraffic
-	case actionOf(c) != engine.Deleted:
+	case actionOf(c) != outcome.Deleted:
 		return ""
 	case slices.Contains(keepsData, gk), !kindschema.BuiltInGroup(gk.Group):
 		return DeletesData
@@ -103,7 +108,7 @@ func spec(object map[string]any) map[string]any {
 }
 
 // restartsPods reports whether the Pod template changes, and the workload replaces its Pods.
-func restartsPods(c *diff.Change) bool {
+func restartsPods(c *change.Change) bool {
 	at := func(object map[string]any, path ...string) any {
 		value, _, _ := unstructured.NestedFieldNoCopy(object, path...)
 		return value

@@ -9,10 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/output"
 	"reconcel/engine/inventory"
@@ -37,13 +35,14 @@ func (c *comparison) findRunning(ctx context.Context) (r running, err error) {
 	}
 	if c.Against != nil {
 		r.program, r.from = c.Against.Program, c.AgainstName
-		if others := differing(r.program, r.active); len(r.active) > 0 && len(others) > 0 {
-			c.note("other rules than those of %s run in the cluster: %s", c.AgainstName, strings.Join(others, ", "))
+		if d := changeOf(r.active, r.program); d != nil && len(d.Added)+len(d.Changed)+len(d.Removed) > 0 {
+			others := slices.Sorted(slices.Values(slices.Concat(d.Added, d.Changed, d.Removed)))
+			c.Note("other rules than those of %s run in the cluster: %s", c.AgainstName, strings.Join(others, ", "))
 		}
 		return r, nil
 	}
 	if err := r.stored.ReadTexts(ctx, c.Cluster.Client); err != nil {
-		c.note("the text of the running rules cannot be read: %v", err)
+		c.Note("the text of the running rules cannot be read: %v", err)
 	}
 	r.program, r.from = r.stored.Running(), "the rules that run"
 	switch {
@@ -58,27 +57,27 @@ func (c *comparison) findRunning(ctx context.Context) (r running, err error) {
 
 // installation returns the inventory of the installation.
 func (c *comparison) installation(ctx context.Context) (inventory.Stored, error) {
-	var all []inventory.Stored
 	var names []string
-	client := c.Cluster.Client.Resource(inventory.Resource).Namespace(metav1.NamespaceAll)
-	err := cluster.ForEach(ctx, client, metav1.ListOptions{LabelSelector: inventory.Selector}, func(u *unstructured.Unstructured) {
-		stored, ok := inventory.Of(u)
-		if name := stored.Namespace + "/" + stored.Installation; ok && (c.Installation == "" || c.Installation == name) {
-			all, names = append(all, stored), append(names, name)
-		}
+	all, err := c.Cluster.Inventories(ctx)
+	all = slices.DeleteFunc(all, func(stored inventory.Stored) bool {
+		name := stored.Namespace + "/" + stored.Installation
+		names = append(names, name)
+		return c.Installation != "" && c.Installation != name
 	})
 	switch {
 	case apierrors.IsForbidden(err):
-		c.note("reconcel's inventory cannot be read: what removed rules leave behind is unknown")
+		c.Note("reconcel's inventory cannot be read: what removed rules leave behind is unknown")
 		return c.withoutInventory(ctx)
 	case err != nil:
 		return inventory.Stored{}, fmt.Errorf("list inventories: %w", err)
 	case len(all) > 1:
-		return inventory.Stored{}, exit.Misused("there are several installations: choose one with --installation: %s", strings.Join(names, ", "))
+		return inventory.Stored{}, exit.Misused("there are several installations: choose one with --installation: %s",
+			strings.Join(names, ", "))
 	case len(all) == 1:
 		return all[0], nil
 	case c.Installation != "":
-		return inventory.Stored{}, exit.Failure(fmt.Errorf("installation %s not found: there is no ConfigMap with its inventory", c.Installation))
+		return inventory.Stored{}, exit.Failure(
+			fmt.Errorf("installation %s not found: there is no ConfigMap with its inventory", c.Installation))
 	}
 	return c.withoutInventory(ctx)
 }
@@ -87,12 +86,16 @@ func (c *comparison) installation(ctx context.Context) (inventory.Stored, error)
 func (c *comparison) withoutInventory(ctx context.Context) (inventory.Stored, error) {
 	stored := inventory.Stored{Namespace: "default", Installation: "reconcel"}
 	mark := c.Installation
-	for _, program := range c.programs() {
+	programs := []*rules.Program{c.Rules.Program}
+	if c.Against != nil {
+		programs = []*rules.Program{c.Against.Program, c.Rules.Program}
+	}
+	for _, program := range programs {
 		for _, primary := range program.Primaries() {
 			for _, rule := range primary.Rules {
-				for _, child := range rule.Children {
+				for _, gvk := range rule.ChildKinds() {
 					if mark == "" {
-						mark = c.markOf(ctx, child.GVK)
+						mark = c.markOf(ctx, gvk)
 					}
 				}
 			}
@@ -117,61 +120,41 @@ func (c *comparison) markOf(ctx context.Context, gvk schema.GroupVersionKind) st
 	return page.Items[0].GetAnnotations()[rules.AnnotationInstallation]
 }
 
-// differing names the rules that are not the same in a program and among digests.
-func differing(program *rules.Program, active map[string]string) (names []string) {
-	there := inventory.Digests(program)
-	for name, digest := range there {
-		if active[name] != digest {
-			names = append(names, name)
-		}
+// change returns what differs between the rules that run and others, or nil if that is not known.
+func (r *running) change(program *rules.Program) *RulesChange {
+	if r.program != nil {
+		return changeOf(inventory.Digests(r.program), program)
 	}
-	for name := range active {
-		if there[name] == "" {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	return changeOf(r.active, program)
 }
 
-// rulesChange compares the names and digests of rules.
-func (r *running) rulesChange(program *rules.Program) *RulesChange {
-	before, after := r.active, inventory.Digests(program)
-	if r.program != nil {
-		before = inventory.Digests(r.program)
-	}
+// changeOf compares the names and digests of rules, or returns nil without any before.
+func changeOf(before map[string]string, program *rules.Program) *RulesChange {
 	if len(before) == 0 {
 		return nil
 	}
-	change := &RulesChange{}
-	for _, name := range rulesIn(program) {
-		switch before[name] {
-		case "":
-			change.Added = append(change.Added, name)
-		case after[name]:
-			change.Unchanged++
-		default:
-			change.Changed = append(change.Changed, name)
+	c, after := &RulesChange{}, inventory.Digests(program)
+	seen := map[string]bool{} // A rule may be for several kinds.
+	for _, primary := range program.Primaries() {
+		for _, rule := range primary.Rules {
+			switch name := rule.Name; {
+			case seen[name]:
+			case before[name] == "":
+				c.Added = append(c.Added, name)
+			case before[name] == after[name]:
+				c.Unchanged++
+			default:
+				c.Changed = append(c.Changed, name)
+			}
+			seen[rule.Name] = true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if after[name] == "" {
-			change.Removed = append(change.Removed, name)
+			c.Removed = append(c.Removed, name)
 		}
 	}
-	return change
-}
-
-// rulesIn returns the names of a program's rules in their order.
-func rulesIn(program *rules.Program) (names []string) {
-	for _, primary := range program.Primaries() {
-		for _, rule := range primary.Rules {
-			if !slices.Contains(names, rule.Name) {
-				names = append(names, rule.Name)
-			}
-		}
-	}
-	return names
+	return c
 }
 
 // String returns the change in a few words.

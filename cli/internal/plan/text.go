@@ -2,12 +2,13 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"text/tabwriter"
 
 	"reconcel/cli/internal/output"
-	"reconcel/engine"
+	"reconcel/engine/outcome"
 )
 
 // Limits of a report for people. -o json has everything.
@@ -16,6 +17,40 @@ const (
 	mostRisky = 20 // of the objects of a risk
 	mostShown = 30 // groups of other changes
 )
+
+// A section of a report for people has lines or groups.
+type section struct {
+	title  string
+	lines  []string
+	groups []*Group
+	names  int  // of the objects of a group
+	risky  bool // a text has all groups, and a comment warns
+}
+
+// sections returns the sections of a report. Some may be empty.
+func (r *Report) sections() []section {
+	var p Permissions
+	if r.Permissions != nil {
+		p = *r.Permissions
+	}
+	var held []string
+	for _, h := range r.Held {
+		held = append(held, h.Message)
+	}
+	return []section{
+		{title: "Held until approved", lines: held, risky: true},
+		{title: "Conditions", lines: conditionLines(r.Conditions)},
+		{title: "Permissions to add", lines: p.Added},
+		{title: "Permissions no longer needed, once the cleanup is done", lines: p.Removed},
+		{title: "New kinds", lines: r.NewKinds},
+		{title: "Risks", groups: r.Risks, names: mostRisky, risky: true},
+		{title: "Other changes", groups: r.Changes, names: mostNames},
+		{title: "Waits or fails", groups: r.Pending, names: mostNames},
+		{title: "Notes", lines: r.notes()},
+		{title: "Unknown", lines: r.Unknown},
+		{title: "Errors: the plan is incomplete", lines: r.Errors},
+	}
+}
 
 // Text returns the report for a terminal.
 func (r *Report) Text() []byte {
@@ -27,47 +62,40 @@ func (r *Report) Text() []byte {
 	fmt.Fprintf(&b, "Resources: %s\n", r.Resources)
 	if len(r.Kinds) > 0 {
 		b.WriteString("\n")
-		r.kindTable(&b)
+		table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		for _, row := range r.cells() {
+			_, _ = fmt.Fprintln(table, strings.Join(row, "\t"))
+		}
+		_ = table.Flush() // A buffer never fails.
 	}
-	list := func(title string, lines []string) {
-		if len(lines) > 0 {
-			fmt.Fprintf(&b, "\n%s\n  %s\n", title, strings.Join(lines, "\n  "))
+	for _, s := range r.sections() {
+		if len(s.lines) > 0 {
+			fmt.Fprintf(&b, "\n%s\n  %s\n", s.title, strings.Join(s.lines, "\n  "))
+		}
+		if len(s.groups) > 0 {
+			s.write(&b)
 		}
 	}
-	list("Held until approved", r.held())
-	list("Conditions", conditionLines(r.Conditions))
-	if p := r.Permissions; p != nil {
-		list("Permissions to add", p.Added)
-		list("Permissions no longer needed, once the cleanup is done", p.Removed)
-	}
-	list("New kinds", r.NewKinds)
-	if len(r.Risks) > 0 {
-		b.WriteString("\nRisks\n")
-		for _, g := range r.Risks {
-			g.write(&b, mostRisky)
-			writeIndented(&b, "    ", g.Diff)
-		}
-	}
-	for _, section := range []struct {
-		title  string
-		groups []*Group
-	}{{"Other changes", r.Changes}, {"Waits or fails", r.Pending}} {
-		if len(section.groups) == 0 {
-			continue
-		}
-		fmt.Fprintf(&b, "\n%s\n", section.title)
-		shown, rest := firstGroups(section.groups)
-		for _, g := range shown {
-			g.write(&b, mostNames)
-		}
-		if rest != "" {
-			fmt.Fprintf(&b, "  %s\n", rest)
-		}
-	}
-	list("Notes", r.notes())
-	list("Unknown", r.Unknown)
-	list("Errors: the plan is incomplete", r.Errors)
 	return b.Bytes()
+}
+
+// write writes groups with their fields, and the names of the first objects.
+func (s *section) write(b *bytes.Buffer) {
+	fmt.Fprintf(b, "\n%s\n", s.title)
+	shown, rest := s.groups, ""
+	if !s.risky {
+		shown, rest = firstGroups(s.groups)
+	}
+	for _, g := range shown {
+		fmt.Fprintf(b, "  %s\n", g.title())
+		for _, line := range append(g.lines(), firstNames(g.Objects, s.names)) {
+			fmt.Fprintf(b, "      %s\n", line)
+		}
+		writeIndented(b, "    ", g.Diff)
+	}
+	if rest != "" {
+		fmt.Fprintf(b, "  %s\n", rest)
+	}
 }
 
 // notes returns the notes, and the number of changes that are not part of the plan.
@@ -75,7 +103,8 @@ func (r *Report) notes() []string {
 	if r.Already == 0 {
 		return r.Notes
 	}
-	return append([]string{fmt.Sprintf("%s not counted: the running rules have the same result (see reconcel diff)", output.Plural(r.Already, "change"))}, r.Notes...)
+	return append([]string{fmt.Sprintf("%s not counted: the running rules have the same result (see reconcel diff)",
+		output.Plural(r.Already, "change"))}, r.Notes...)
 }
 
 // String returns the numbers of primaries.
@@ -85,68 +114,44 @@ func (r Resources) String() string {
 
 // columns are the columns of the table of kinds.
 var columns = []struct {
-	name string
-	of   func(*KindCount) int
+	action outcome.Action
+	of     func(*KindCount) *int
 }{
-	{"CREATED", func(k *KindCount) int { return k.Created }},
-	{"CONFIGURED", func(k *KindCount) int { return k.Configured }},
-	{"REPLACED", func(k *KindCount) int { return k.Replaced }},
-	{"ADOPTED", func(k *KindCount) int { return k.Adopted }},
-	{"DELETED", func(k *KindCount) int { return k.Deleted }},
-	{"ORPHANED", func(k *KindCount) int { return k.Orphaned }},
-	{"STATUS", func(k *KindCount) int { return k.Status }},
+	{outcome.Created, func(k *KindCount) *int { return &k.Created }},
+	{outcome.Configured, func(k *KindCount) *int { return &k.Configured }},
+	{outcome.Replaced, func(k *KindCount) *int { return &k.Replaced }},
+	{outcome.Adopted, func(k *KindCount) *int { return &k.Adopted }},
+	{outcome.Deleted, func(k *KindCount) *int { return &k.Deleted }},
+	{orphaned, func(k *KindCount) *int { return &k.Orphaned }},
+	{"status", func(k *KindCount) *int { return &k.Status }},
 }
 
 // cells returns the table of kinds, with its header.
-func (r *Report) cells() (rows [][]string) {
+func (r *Report) cells() [][]string {
 	header := []string{"KIND"}
 	for _, c := range columns {
-		header = append(header, c.name)
+		header = append(header, strings.ToUpper(string(c.action)))
 	}
-	rows = append(rows, header)
+	rows := [][]string{header}
 	for _, k := range r.Kinds {
 		row := []string{k.Kind + " (" + k.APIVersion + ")"}
 		for _, c := range columns {
-			row = append(row, fmt.Sprint(c.of(k)))
+			row = append(row, fmt.Sprint(*c.of(k)))
 		}
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-func (r *Report) kindTable(b *bytes.Buffer) {
-	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	for _, row := range r.cells() {
-		_, _ = fmt.Fprintln(table, strings.Join(row, "\t"))
-	}
-	_ = table.Flush() // A buffer never fails.
-}
-
 func conditionLines(all []ConditionChange) (lines []string) {
 	for _, c := range all {
-		what := orNone(c.Before) + " → " + orNone(c.After)
+		what := cmp.Or(c.Before, "none") + " → " + cmp.Or(c.After, "none")
 		if c.Before == c.After {
 			what = c.After + ", another reason or message"
 		}
 		lines = append(lines, fmt.Sprintf("%s of %d %s: %s", c.Type, c.Count, c.Kind, what))
 	}
 	return lines
-}
-
-func orNone(text string) string {
-	if text == "" {
-		return "none"
-	}
-	return text
-}
-
-// write writes a group and its fields, and the names of the first objects.
-func (g *Group) write(b *bytes.Buffer, names int) {
-	fmt.Fprintf(b, "  %s\n", g.title())
-	for _, line := range g.lines() {
-		fmt.Fprintf(b, "      %s\n", line)
-	}
-	fmt.Fprintf(b, "      %s\n", firstNames(g.Objects, names))
 }
 
 // title returns the first line about a group.
@@ -172,7 +177,7 @@ func (g *Group) Summary() []string {
 
 // lines returns the reasons and fields of a group.
 func (g *Group) lines() (lines []string) {
-	if g.action() != engine.Deleted || g.Risk == "" {
+	if g.Action != outcome.Deleted || g.Risk == "" {
 		lines = append(lines, g.Reasons.lines()...)
 	}
 	const most = 12
@@ -218,7 +223,8 @@ func firstGroups(all []*Group) (shown []*Group, rest string) {
 	for _, g := range all[mostShown:] {
 		objects += g.Count
 	}
-	return all[:mostShown], fmt.Sprintf("and %d more groups with %s: see -o json", len(all)-mostShown, output.Plural(objects, "object"))
+	return all[:mostShown], fmt.Sprintf("and %d more groups with %s: see -o json", len(all)-mostShown,
+		output.Plural(objects, "object"))
 }
 
 func writeIndented(b *bytes.Buffer, indent, text string) {

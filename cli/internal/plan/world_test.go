@@ -14,6 +14,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/yaml"
 
+	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/output"
 	"reconcel/rules"
@@ -162,8 +163,11 @@ func (f *fleet) deleteChildren(rule string) {
 // options compare the fleet with other rules.
 func (f *fleet) options(loaded *rules.Loaded) Options {
 	return Options{
-		Rules: loaded, Schemas: f.schemas, Progress: output.StartProgress(&strings.Builder{}), Clock: testclock.NewFakePassiveClock(f.Now()),
-		Cluster: &cluster.Cluster{Client: f.Cluster().Client("reviewer"), Kinds: world.KindsOf(f.kinds)},
+		Source: change.Source{
+			Rules: loaded, Schemas: f.schemas, Progress: output.StartProgress(&strings.Builder{}),
+			Cluster: &cluster.Cluster{Client: f.Cluster().Client("reviewer"), Kinds: world.KindsOf(f.kinds)},
+		},
+		Clock: testclock.NewFakePassiveClock(f.Now()),
 	}
 }
 

@@ -1,17 +1,15 @@
 package reference
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"strings"
-
-	"k8s.io/kube-openapi/pkg/validation/spec"
+	"slices"
 )
 
-// A definition is what a page needs of a CustomResourceDefinition.
+// A definition is what a page needs of a CustomResourceDefinition besides its schemas.
 type definition struct {
 	Spec struct {
-		Scope string
 		Names struct {
 			Plural, Singular       string
 			ShortNames, Categories []string
@@ -25,64 +23,61 @@ type version struct {
 	Name                     string
 	Served, Deprecated       bool
 	DeprecationWarning       string
-	Schema                   struct{ OpenAPIV3Schema *spec.Schema }
-	AdditionalPrinterColumns []column
-	Subresources             struct{ Scale *scale }
+	AdditionalPrinterColumns []struct {
+		Name, Description string
+		Priority          int
+	}
+	Subresources struct {
+		Scale struct{ SpecReplicasPath string }
+	}
 }
 
-// A column is one that kubectl get shows.
-type column struct {
-	Name, Type, Description, JSONPath string
-	Priority                          int
+// A Column is one that kubectl get shows.
+type Column struct {
+	Name        Text
+	Description Markdown
+	Wide        bool // only with -o wide
 }
 
-// A scale says which fields kubectl scale and autoscalers use.
-type scale struct{ SpecReplicasPath, StatusReplicasPath string }
-
-// readDefinition reads a CRD that has no flaws.
-func readDefinition(object map[string]any) (*definition, error) {
-	text, err := json.Marshal(object)
+// define adds what the CRD of a kind says about names, versions and columns.
+func (p *Page) define(crd map[string]any, used string) error {
+	text, err := json.Marshal(crd)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	d := &definition{}
 	if err := json.Unmarshal(text, d); err != nil {
-		return nil, fmt.Errorf("read the CustomResourceDefinition: %w", err)
+		return fmt.Errorf("read the CustomResourceDefinition: %w", err)
 	}
-	return d, nil
-}
-
-// version returns the version that the rules use.
-func (d *definition) version(name string) (version, error) {
-	var served []string
+	var served []Markdown
+	found := version{}
 	for _, v := range d.Spec.Versions {
 		switch {
-		case v.Name == name && v.Served:
-			return v, nil
+		case v.Name == used:
+			found = v
+		case v.Served && v.Deprecated:
+			served = append(served, formatf("%v (deprecated)", Code(v.Name)))
 		case v.Served:
-			served = append(served, v.Name)
+			served = append(served, code(v.Name))
 		}
 	}
-	return version{}, fmt.Errorf("the rules use version %s, but its CustomResourceDefinition serves %s", name, strings.Join(served, ", "))
-}
-
-// property returns a field of the schema of whole objects, or nil.
-func (v version) property(name string) *spec.Schema {
-	if v.Schema.OpenAPIV3Schema == nil {
-		return nil
+	names := codes(append([]string{d.Spec.Names.Plural, d.Spec.Names.Singular}, d.Spec.Names.ShortNames...))
+	p.Names = enumerate("or", slices.DeleteFunc(names, func(name Code) bool { return name == "" }))
+	p.Categories = enumerate("and", codes(d.Spec.Names.Categories))
+	p.OtherVersions = enumerate("and", served)
+	if found.Deprecated {
+		p.Warning = Text(cmp.Or(found.DeprecationWarning, "This version is deprecated."))
 	}
-	if p, ok := v.Schema.OpenAPIV3Schema.Properties[name]; ok {
-		return &p
+	p.Scaled = Code(found.Subresources.Scale.SpecReplicasPath)
+	for _, c := range found.AdditionalPrinterColumns {
+		p.Columns = append(p.Columns, Column{Text(c.Name), prose(c.Description), c.Priority > 0})
 	}
 	return nil
 }
 
-// hasConditions reports whether reconcel reports in the status of the resources.
-func (v version) hasConditions() bool {
-	status := v.property("status")
-	if status == nil {
-		return false
+func codes(texts []string) (all []Code) {
+	for _, text := range texts {
+		all = append(all, Code(text))
 	}
-	_, ok := status.Properties["conditions"]
-	return ok
+	return all
 }

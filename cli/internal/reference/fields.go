@@ -1,54 +1,83 @@
 package reference
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"reconcel/rules/simpleschema"
 )
 
-// A field is one field of a resource, however deep.
-type field struct {
-	path     string // spec.workers[].name; [] is an element of a list, and <key> a key of a map
-	required bool   // wherever what contains it is written
-	schema   *spec.Schema
+// A Field is one field of a resource, however deep.
+type Field struct {
+	Path, Type  Code
+	Default     Markdown // or that it is required
+	Limits      Markdown
+	Description Markdown
 }
 
-// fieldsOf returns the fields below a field. What is below one of skipped is left out.
-func fieldsOf(path string, s *spec.Schema, skipped ...string) (all []field) {
-	for _, f := range fieldsIn(path, s) {
-		all = append(all, f)
-		if !slices.Contains(skipped, f.path) {
-			all = append(all, fieldsOf(f.path, f.schema, skipped...)...)
+// A Check is a condition for a resource.
+type Check struct {
+	Field   Code // "": the resource
+	Rule    Markdown
+	Message Markdown
+}
+
+// describe adds the fields in a schema, and what the API server checks.
+func (p *Page) describe(root *spec.Schema) {
+	p.Description = prose(root.Description)
+	p.addChecks("", root)
+	walk("", root, func(path string, s *spec.Schema, required bool) bool {
+		element, _ := elementOf(s)
+		field := Field{Code(path), Code(simpleschema.TypeName(s)), "", limitsOf(s), prose(s.Description)}
+		switch {
+		case s.Default != nil:
+			field.Default = code(literal(s.Default))
+		case required:
+			field.Default = "**required**"
+		}
+		switch {
+		case slices.Contains([]string{"apiVersion", "kind", "metadata"}, path):
+			return false
+		case element == nil && (strings.HasSuffix(path, "[]") ||
+			strings.HasSuffix(path, ".<key>")): // Its list or map says all.
+		case path == "spec" && s.Default == nil && len(s.Properties) > 0, path == "status":
+		case strings.HasPrefix(path, "status.") || strings.HasPrefix(path, "status["):
+			p.Status = append(p.Status, field)
+		default:
+			p.Fields = append(p.Fields, field)
+		}
+		p.addChecks(path, s)
+		return path != "status.conditions"
+	})
+}
+
+// walk visits the fields below a field, however deep, until visit returns false. Required ones
+// are first. path[] is an element of a list, and path.<key> a value of a map.
+func walk(path string, s *spec.Schema, visit func(path string, s *spec.Schema, required bool) (deeper bool)) {
+	rank := map[bool]int{true: 0, false: 1}
+	names := slices.SortedFunc(maps.Keys(s.Properties), func(a, b string) int {
+		return cmp.Or(rank[isRequired(s, a)]-rank[isRequired(s, b)], strings.Compare(a, b))
+	})
+	for _, name := range names {
+		field := s.Properties[name]
+		if at := join(path, name); visit(at, &field, isRequired(s, name)) {
+			walk(at, &field, visit)
 		}
 	}
-	if element, step := elementOf(s); element != nil {
-		if inner, _ := elementOf(element); inner != nil {
-			all = append(all, field{path: path + step, schema: element})
-		}
-		all = append(all, fieldsOf(path+step, element, skipped...)...)
+	if element, step := elementOf(s); element != nil && visit(path+step, element, false) {
+		walk(path+step, element, visit)
 	}
-	return all
 }
 
-// fieldsIn returns the fields of an object, those that are required before the others.
-func fieldsIn(path string, s *spec.Schema) (all []field) {
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		p := s.Properties[name]
-		required := slices.Contains(s.Required, name) && p.Default == nil // A field with a default may be left out.
-		all = append(all, field{path: join(path, name), required: required, schema: &p})
-	}
-	slices.SortStableFunc(all, func(a, b field) int { return rank(a) - rank(b) })
-	return all
-}
-
-func rank(f field) int {
-	if f.required {
-		return 0
-	}
-	return 1
+// isRequired reports whether a field must be written wherever what contains it is. A field
+// with a default may be left out.
+func isRequired(s *spec.Schema, name string) bool {
+	return slices.Contains(s.Required, name) && s.Properties[name].Default == nil
 }
 
 // elementOf returns the schema of the elements of a list or of the values of a map, and
@@ -65,74 +94,24 @@ func elementOf(s *spec.Schema) (element *spec.Schema, step string) {
 
 // join appends a field to a path. A name that a path cannot show is quoted.
 func join(path, name string) string {
-	if strings.ContainsAny(name, ".[]<>\"' ") {
-		quoted, _ := json.Marshal(name) // A string can always be written.
-		return path + "[" + string(quoted) + "]"
-	}
-	if path == "" {
+	switch {
+	case strings.ContainsAny(name, ".[]<>\"' "):
+		return path + "[" + literal(name) + "]"
+	case path == "":
 		return name
 	}
 	return path + "." + name
 }
 
-// typeOf names the type of a field.
-func typeOf(s *spec.Schema) string { return typeIn(s, one) }
-
-// A count says whether a name of a type is in the singular or plural.
-type count int
-
-const (
-	one count = iota
-	many
-)
-
-func typeIn(s *spec.Schema, n count) string {
-	plural := func(singular string) string {
-		if n == many {
-			return singular + "s"
-		}
-		return singular
+// addChecks adds the validations of a field.
+func (p *Page) addChecks(path string, s *spec.Schema) {
+	checks, _ := s.Extensions["x-kubernetes-validations"].([]any)
+	for _, item := range checks {
+		check, _ := item.(map[string]any)
+		rule, _ := check["rule"].(string)
+		message, _ := check["message"].(string)
+		p.Accepted = append(p.Accepted, Check{Code(path), code(rule), formatf("%v", Text(message))})
 	}
-	element, _ := elementOf(s)
-	switch {
-	case extension(s, "x-kubernetes-int-or-string"):
-		return plural("integer") + " or " + plural("string")
-	case s.Type.Contains("array") && element != nil:
-		return plural("list") + " of " + typeIn(element, many)
-	case s.Type.Contains("array"):
-		return plural("list")
-	case element != nil:
-		return plural("map") + " of " + typeIn(element, many)
-	case extension(s, "x-kubernetes-embedded-resource"):
-		return plural("Kubernetes object")
-	case s.Type.Contains("object"):
-		return plural("object")
-	case len(s.Type) == 0:
-		return map[count]string{one: "any value", many: "any values"}[n]
-	}
-	name := s.Type[0]
-	switch name {
-	case "boolean":
-		return map[count]string{one: name, many: "booleans"}[n]
-	case "string":
-		if s.Format != "" {
-			return plural(name) + " (" + s.Format + ")"
-		}
-	}
-	return plural(name)
-}
-
-func extension(s *spec.Schema, name string) bool {
-	set, _ := s.Extensions.GetBool(name)
-	return set
-}
-
-// defaultOf returns the default of a field as JSON, or nothing.
-func defaultOf(s *spec.Schema) Text {
-	if s.Default == nil {
-		return nil
-	}
-	return code(literal(s.Default))
 }
 
 // literal returns a value as it is written in JSON, without escapes for HTML.
@@ -144,26 +123,4 @@ func literal(value any) string {
 		return "?"
 	}
 	return strings.TrimSpace(b.String())
-}
-
-// specTable lists the fields of the spec.
-func specTable(fields []field) Block {
-	var rows [][]Text
-	for _, f := range fields {
-		required := compose("no")
-		if f.required {
-			required = Text{{"yes", Strong}}
-		}
-		rows = append(rows, []Text{code(f.path), compose(typeOf(f.schema)), required, defaultOf(f.schema), limitsOf(f.schema), prose(f.schema.Description)})
-	}
-	return table([]string{"Field", "Type", "Required", "Default", "Allowed values", "Description"}, rows)
-}
-
-// statusTable lists the fields of the status.
-func statusTable(fields []field) Block {
-	var rows [][]Text
-	for _, f := range fields {
-		rows = append(rows, []Text{code(f.path), compose(typeOf(f.schema)), prose(f.schema.Description)})
-	}
-	return table([]string{"Field", "Type", "Description"}, rows)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
 )
@@ -58,44 +59,42 @@ properties:
     oneOf: [{required: [a]}, {required: [b, c]}]
     not: {required: [d]}
 `)
-	got := map[string][3]string{}
-	for _, f := range fieldsOf("spec", root) {
-		required := ""
-		if f.required {
-			required = "required"
-		}
-		got[f.path] = [3]string{typeOf(f.schema), required, shown(limitsOf(f.schema))}
+	page := &Page{}
+	page.describe(schemaOf(t, "{required: [spec], properties: {spec: {}}}"))
+	if len(page.Fields) != 1 {
+		t.Errorf("a spec without fields is left out: %v", page.Fields)
 	}
-	want := map[string][3]string{
-		"spec.size":             {"string", "", "one of `\"small\"` or `\"large\"`"},
-		"spec.port":             {"integer", "", "at least `1`, less than `65535`"},
+	page = &Page{}
+	page.describe(&spec.Schema{SchemaProps: spec.SchemaProps{Properties: map[string]spec.Schema{"spec": *root}}})
+	got := map[Code][3]string{}
+	for _, f := range page.Fields {
+		got[f.Path] = [3]string{string(f.Type), string(f.Default), string(f.Limits)}
+	}
+	want := map[Code][3]string{
+		"spec.size":             {"string", "`\"small\"`", "one of `\"small\"` or `\"large\"`"},
+		"spec.port":             {"integer", "", "at least `1`; less than `65535`"},
 		"spec.step":             {"number", "", "more than `0`; a multiple of `0.5`"},
-		"spec.workers":          {"list of objects", "required", "not empty; one element for each `name`"},
-		"spec.workers[].name":   {"string", "required", "not empty"},
-		"spec.workers[].args":   {"list of strings", "", "at most 3 elements; each: at most 9 characters"},
-		"spec.limits":           {"map of objects", "", "at most 2 keys"},
-		"spec.limits.<key>.cpu": {"integer or string", "", ""},
-		"spec.groups":           {"map of lists of lists of booleans", "", ""},
-		"spec.groups.<key>":     {"list of lists of booleans", "", ""},
-		"spec.groups.<key>[]":   {"list of booleans", "", ""},
-		`spec["a.b"]`:           {"string (date-time)", "", "may be `null`"},
-		"spec.anything":         {"any value", "", "may have any fields"},
-		"spec.pod":              {"Kubernetes object", "", "may have any fields"},
-		"spec.either":           {"object", "", "exactly one of: `a` is set or `b` is set and `c` is set; not: `d` is set"},
+		"spec.workers":          {"[]object", "**required**", "at least 1 element; one element for each `name`"},
+		"spec.workers[].name":   {"string", "**required**", "at least 1 character"},
+		"spec.workers[].args":   {"[]string", "", "at most 3 elements; each: at most 9 characters"},
+		"spec.limits":           {"map[string]object", "", "at most 2 keys"},
+		"spec.limits.<key>.cpu": {"intOrString", "", ""},
+		"spec.groups":           {"map[string][][]boolean", "", ""},
+		"spec.groups.<key>":     {"[][]boolean", "", ""},
+		"spec.groups.<key>[]":   {"[]boolean", "", ""},
+		`spec["a.b"]`:           {"string", "", "format `date-time`; may be `null`"},
+		"spec.anything":         {"any", "", "may have any fields"},
+		"spec.pod":              {"object", "", "may have any fields"},
+		"spec.either":           {"object", "", "fits `{\"oneOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\",\"c\"]}],\"not\":{\"required\":[\"d\"]}}`"},
 	}
-	for path, w := range want {
-		if got[path] != w {
-			t.Errorf("%s: got %q, want %q", path, got[path], w)
-		}
-	}
-	if len(got) != len(want) {
-		t.Errorf("got %d fields, want %d: %v", len(got), len(want), got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
 func TestDescriptionsKeepTheirLists(t *testing.T) {
-	got := shown(prose("One sentence\nthat continues.\n\nAnother `field`:\n- a\n  goes on\n- b\n1. c\n"))
-	if want := "One sentence that continues.\nAnother `field`:\n- a goes on\n- b\n1. c"; got != want {
+	got := prose("One *sentence*\nthat continues.\n\nAnother `field`:\n- a\n  goes on\n- b\n1. c\n")
+	if want := Markdown("One \\*sentence\\* that continues.<br>Another `field`:<br>\\- a goes on<br>\\- b<br>1\\. c"); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

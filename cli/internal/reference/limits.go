@@ -11,180 +11,90 @@ import (
 )
 
 // limitsOf says which values of a field the API server accepts.
-func limitsOf(s *spec.Schema) Text {
-	return sentence(limits(s))
-}
-
-// sentence joins what holds at the same time.
-func sentence(parts []Text) (all Text) {
-	for i, part := range parts {
-		if i > 0 {
-			all = compose(all, "; ")
+func limitsOf(s *spec.Schema) (all Markdown) {
+	add := func(format string, args ...any) {
+		if all != "" {
+			all += "; "
 		}
-		all = append(all, part...)
+		all += formatf(format, args...)
 	}
-	return all
-}
-
-func limits(s *spec.Schema) (all []Text) {
-	add := func(parts ...any) { all = append(all, compose(parts...)) }
-	switch len(s.Enum) {
-	case 0:
-	case 1:
-		add(code(literal(s.Enum[0])))
-	default:
-		add("one of ", enumOf(s.Enum))
+	if len(s.Enum) > 0 {
+		var values []Code
+		for _, v := range s.Enum {
+			values = append(values, Code(literal(v)))
+		}
+		add("one of %v", enumerate("or", values))
 	}
-	if t := rangeOf(s); t != nil {
-		all = append(all, t)
+	if s.Type.Contains("string") && s.Format != "" {
+		add("format %v", Code(s.Format))
+	}
+	if s.Minimum != nil && s.Maximum != nil && !s.ExclusiveMinimum && !s.ExclusiveMaximum {
+		add("%v to %v", number(*s.Minimum), number(*s.Maximum))
+	} else {
+		if s.Minimum != nil {
+			add("%s %v", map[bool]string{false: "at least", true: "more than"}[s.ExclusiveMinimum], number(*s.Minimum))
+		}
+		if s.Maximum != nil {
+			add("%s %v", map[bool]string{false: "at most", true: "less than"}[s.ExclusiveMaximum], number(*s.Maximum))
+		}
 	}
 	if s.MultipleOf != nil {
-		add("a multiple of ", code(number(*s.MultipleOf)))
+		add("a multiple of %v", number(*s.MultipleOf))
 	}
-	if t := sizeOf(s.MinLength, s.MaxLength, "character"); t != "" {
-		add(t)
+	for _, size := range []string{
+		sizeOf(s.MinLength, s.MaxLength, "character"), sizeOf(s.MinItems, s.MaxItems, "element"),
+		sizeOf(s.MinProperties, s.MaxProperties, "key"),
+	} {
+		if size != "" {
+			add("%s", size)
+		}
 	}
 	if s.Pattern != "" {
-		add("matches ", code(s.Pattern))
+		add("matches %v", Code(s.Pattern))
 	}
-	if t := sizeOf(s.MinItems, s.MaxItems, "element"); t != "" {
-		add(t)
-	}
-	all = append(all, distinctness(s)...)
-	if t := sizeOf(s.MinProperties, s.MaxProperties, "key"); t != "" {
-		add(t)
+	switch how, keys := schema.MergedBy(s); {
+	case s.UniqueItems || how == "set":
+		add("no element twice")
+	case how == "map" && len(keys) > 0:
+		add("one element for each %v", enumerate("and", codes(keys)))
 	}
 	if s.Nullable {
-		add("may be ", code("null"))
+		add("may be `null`")
 	}
 	if extension(s, "x-kubernetes-preserve-unknown-fields") {
 		add("may have any fields")
 	}
-	all = append(all, combinations(s)...)
+	forms := spec.Schema{SchemaProps: spec.SchemaProps{OneOf: s.OneOf, AnyOf: s.AnyOf, AllOf: s.AllOf, Not: s.Not}}
+	// Its anyOf repeats the two types.
+	if text := literal(forms); text != "{}" && !extension(s, "x-kubernetes-int-or-string") {
+		add("fits %v", Code(text))
+	}
 	if element, _ := elementOf(s); element != nil && len(element.Properties) == 0 {
-		if of := limits(element); len(of) > 0 {
-			add("each: ", sentence(of))
+		if of := limitsOf(element); of != "" {
+			add("each: %v", of)
 		}
 	}
 	return all
 }
 
-func enumOf(values []any) Text {
-	var all []Text
-	for _, v := range values {
-		all = append(all, code(literal(v)))
-	}
-	return enumerate("or", all)
+func extension(s *spec.Schema, name string) bool {
+	set, _ := s.Extensions.GetBool(name)
+	return set
 }
 
-// distinctness says which elements of a list must differ.
-func distinctness(s *spec.Schema) []Text {
-	kind, keys := schema.MergedBy(s)
-	switch {
-	case s.UniqueItems || kind == "set":
-		return []Text{compose("no element twice")}
-	case kind == "map" && len(keys) > 0:
-		var names []Text
-		for _, k := range keys {
-			names = append(names, code(k))
-		}
-		return []Text{compose("one element for each ", enumerate("and", names))}
-	}
-	return nil
-}
-
-// rangeOf says what the minimum and maximum are.
-func rangeOf(s *spec.Schema) Text {
-	low, high := lowest(s), highest(s)
-	switch {
-	case low == nil:
-		return high
-	case high == nil:
-		return low
-	case s.ExclusiveMinimum || s.ExclusiveMaximum:
-		return compose(low, ", ", high)
-	}
-	return compose(code(number(*s.Minimum)), " to ", code(number(*s.Maximum)))
-}
-
-func lowest(s *spec.Schema) Text {
-	switch {
-	case s.Minimum == nil:
-		return nil
-	case s.ExclusiveMinimum:
-		return compose("more than ", code(number(*s.Minimum)))
-	}
-	return compose("at least ", code(number(*s.Minimum)))
-}
-
-func highest(s *spec.Schema) Text {
-	switch {
-	case s.Maximum == nil:
-		return nil
-	case s.ExclusiveMaximum:
-		return compose("less than ", code(number(*s.Maximum)))
-	}
-	return compose("at most ", code(number(*s.Maximum)))
-}
-
-func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+func number(n float64) Code { return Code(strconv.FormatFloat(n, 'f', -1, 64)) }
 
 // sizeOf says how many characters, elements or keys there may be.
 func sizeOf(low, high *int64, of string) string {
-	least := int64(0)
-	if low != nil {
-		least = *low
-	}
 	switch {
-	case high != nil && *high == least:
-		return output.Plural(int(least), of)
-	case high != nil && least > 0:
-		return fmt.Sprintf("%d to %s", least, output.Plural(int(*high), of))
-	case high != nil:
+	case low == nil && high == nil:
+		return ""
+	case high == nil:
+		return "at least " + output.Plural(int(*low), of)
+	case low == nil || *low == 0 && *high > 0:
 		return "at most " + output.Plural(int(*high), of)
-	case least == 1:
-		return "not empty"
-	case least > 0:
-		return "at least " + output.Plural(int(least), of)
+	case *low == *high:
+		return output.Plural(int(*low), of)
 	}
-	return ""
-}
-
-// combinations says which forms a value may have, and which of its fields go together.
-func combinations(s *spec.Schema) (all []Text) {
-	if extension(s, "x-kubernetes-int-or-string") {
-		return nil // Its anyOf repeats the two types.
-	}
-	add := func(how string, forms []spec.Schema) {
-		if len(forms) == 0 {
-			return
-		}
-		var texts []Text
-		for i := range forms {
-			texts = append(texts, formOf(&forms[i]))
-		}
-		all = append(all, compose(how, enumerate("or", texts)))
-	}
-	add("exactly one of: ", s.OneOf)
-	add("at least one of: ", s.AnyOf)
-	for i := range s.AllOf {
-		all = append(all, formOf(&s.AllOf[i]))
-	}
-	if s.Not != nil {
-		all = append(all, compose("not: ", formOf(s.Not)))
-	}
-	return all
-}
-
-// formOf says what one form of a value requires.
-func formOf(s *spec.Schema) Text {
-	var parts []Text
-	for _, name := range s.Required {
-		parts = append(parts, compose(code(name), " is set"))
-	}
-	parts = append(parts, limits(s)...)
-	if len(parts) == 0 || len(s.Properties) > 0 {
-		return code(literal(s))
-	}
-	return enumerate("and", parts)
+	return fmt.Sprintf("%d to %s", *low, output.Plural(int(*high), of))
 }

@@ -7,152 +7,107 @@ import (
 	"strings"
 )
 
-// Markdown returns pages as one document that GitHub renders.
-func Markdown(pages []*Page) []byte {
-	var b strings.Builder
-	if len(pages) > 1 {
-		for _, p := range pages {
-			fmt.Fprintf(&b, "- [%s](#%s)\n", inline(compose(p.Kind)), slug(p.Kind))
+// A Markdown is a text in GitHub's Markdown. Only Text and Code turn other texts into it.
+type Markdown string
+
+// A Text is printed as Markdown that shows it as it is.
+type Text string
+
+// A Code is printed as Markdown that shows it as it is, on one line, as code.
+type Code string
+
+// formatf composes Markdown. The arguments are of the types of this file, or constants.
+func formatf(format string, args ...any) Markdown { return Markdown(fmt.Sprintf(format, args...)) }
+
+func code(text string) Markdown { return Markdown(Code(text).String()) }
+
+// enumerate joins texts as a sentence does: a, b and c.
+func enumerate[T any](word string, all []T) (out Markdown) {
+	for i, one := range all {
+		switch {
+		case i == 0:
+		case i == len(all)-1:
+			out += Markdown(" " + word + " ")
+		default:
+			out += ", "
 		}
-		b.WriteByte('\n')
+		out += formatf("%v", one)
 	}
-	for i, p := range pages {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		for j, s := range p.Sections {
-			if j > 0 {
-				b.WriteByte('\n')
-			}
-			fmt.Fprintf(&b, "%s %s\n", strings.Repeat("#", s.Level), inline(s.Title))
-			for _, block := range s.Blocks {
-				b.WriteByte('\n')
-				writeMarkdown(&b, block)
-			}
-		}
-	}
-	return []byte(b.String())
+	return out
 }
 
-func writeMarkdown(b *strings.Builder, block Block) {
+var (
+	// special matches characters with a meaning in a line. row escapes bars.
+	special = regexp.MustCompile("[\\\\`*_\\[\\]~$]")
+	// leading matches what would begin a heading or a list.
+	leading = regexp.MustCompile(`^( *[0-9]*)([#+\-.)=])`)
+	// broken matches a line break with the white space around it.
+	broken = regexp.MustCompile(`\s*[\n\r]\s*`)
+)
+
+// String returns the Markdown.
+func (t Text) String() string {
+	text := html.EscapeString(broken.ReplaceAllString(string(t), " "))
+	text = strings.NewReplacer("&#39;", "'", "&#34;", `"`).Replace(text)
+	return leading.ReplaceAllString(special.ReplaceAllString(text, `\$0`), `$1\$2`)
+}
+
+// String returns the Markdown. Empty code has no form.
+func (c Code) String() string {
+	text := broken.ReplaceAllString(strings.TrimSpace(string(c)), " ")
 	switch {
-	case block.Table != nil:
-		writeTable(b, block.Table)
-	case block.YAML != "":
-		fence := strings.Repeat("`", max(3, longestRun(block.YAML)+1))
-		fmt.Fprintf(b, "%syaml\n%s%s\n", fence, block.YAML, fence)
-	default:
-		b.WriteString(leading.ReplaceAllString(inline(block.Text), `$1\$2`) + "\n")
-	}
-}
-
-// leading matches what would begin a heading or a list.
-var leading = regexp.MustCompile(`(?m)^( *(?:[0-9]+)?)([#+\-.)=])`)
-
-// writeTable writes a table. GitHub requires a row of titles, which may be empty.
-func writeTable(b *strings.Builder, t *Table) {
-	titles := make([]Text, len(t.Titles))
-	for i, title := range t.Titles {
-		titles[i] = compose(title)
-	}
-	if len(titles) == 0 {
-		titles = make([]Text, 2)
-	}
-	writeRow(b, titles)
-	b.WriteString(strings.Repeat("|---", len(titles)) + "|\n")
-	for _, row := range t.Rows {
-		writeRow(b, row)
-	}
-}
-
-func writeRow(b *strings.Builder, cells []Text) {
-	for _, cell := range cells {
-		b.WriteString("|")
-		// A bar ends a cell, also within code.
-		if text := strings.ReplaceAll(render(cell, codeInCell), "|", `\|`); text != "" {
-			b.WriteString(" " + text)
-		}
-		b.WriteString(" ")
-	}
-	b.WriteString("|\n")
-}
-
-// inline returns a text on one line.
-func inline(t Text) string { return render(t, codeSpan) }
-
-func render(t Text, codeOf func(string) string) string {
-	var b strings.Builder
-	for _, s := range t {
-		switch s.Style {
-		case Code:
-			b.WriteString(codeOf(s.Text))
-		case Strong:
-			b.WriteString("**" + escape(s.Text) + "**")
-		case Break:
-			b.WriteString("<br>")
-		case Plain:
-			b.WriteString(escape(s.Text))
-		}
-	}
-	return b.String()
-}
-
-// codeSpan quotes code with more backticks than it contains. Empty code has no form.
-func codeSpan(text string) string {
-	text = oneLine(text)
-	if text == "" {
+	case text == "":
 		return ""
-	}
-	fence := strings.Repeat("`", longestRun(text)+1)
-	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
+	case strings.Contains(text, `\|`): // No escape shows it in a table.
+		return "<code>" + entities.ReplaceAllStringFunc(text, entityOf) + "</code>"
+	case text[0] == '`' || text[len(text)-1] == '`':
 		text = " " + text + " "
 	}
+	fence := fenceOf(text, 1)
 	return fence + text + fence
 }
 
-// codeInCell quotes code in a cell. No escape shows a backslash before a bar there.
-func codeInCell(text string) string {
-	if !strings.Contains(text, `\|`) {
-		return codeSpan(text)
+func entityOf(character string) string { return fmt.Sprintf("&#%d;", character[0]) }
+
+var entities = regexp.MustCompile("[\\\\`*_\\[\\]~|<>&$]")
+
+// fenceOf returns backticks around a code: more than it has in a row, and at least some.
+func fenceOf(code string, least int) string {
+	fence := strings.Repeat("`", least)
+	for strings.Contains(code, fence) {
+		fence += "`"
 	}
-	var b strings.Builder
-	for _, r := range oneLine(text) {
-		if strings.ContainsRune("\\`*_[]~|<>&", r) {
-			fmt.Fprintf(&b, "&#%d;", r)
-		} else {
-			b.WriteRune(r)
+	return fence
+}
+
+// row returns a row of a table.
+func row(cells ...any) (out Markdown) {
+	for _, cell := range cells {
+		out += Markdown("| " + strings.ReplaceAll(fmt.Sprint(cell), "|", `\|`) + " ")
+	}
+	return out + "|"
+}
+
+var (
+	// quoted matches what descriptions write in backticks.
+	quoted = regexp.MustCompile("`[^`]+`")
+	// begins matches what begins a line in a description: an empty line, or an item of a list.
+	begins = regexp.MustCompile(`\s*\n(?:\s*\n\s*|\s*([-*]|[0-9]+[.)])(\s))`)
+)
+
+// prose returns a description of a CRD. Most of its line breaks are those of the source code
+// that it comes from.
+func prose(description string) (out Markdown) {
+	for i, line := range strings.Split(begins.ReplaceAllString(strings.TrimSpace(description), "\x00$1$2"), "\x00") {
+		if i > 0 {
+			out += "<br>"
 		}
-	}
-	return "<code>" + b.String() + "</code>"
-}
-
-// longestRun returns the length of the longest run of backticks.
-func longestRun(text string) (longest int) {
-	run := 0
-	for _, r := range text {
-		if run++; r != '`' {
-			run = 0
+		at := 0
+		for _, span := range quoted.FindAllStringIndex(line, -1) {
+			out += formatf("%v%v", Text(line[at:span[0]]), Code(line[span[0]+1:span[1]-1]))
+			at = span[1]
 		}
-		longest = max(longest, run)
+		out += formatf("%v", Text(line[at:]))
 	}
-	return longest
-}
-
-// special matches characters with a meaning in a line of Markdown. A bar is escaped where
-// it has one: in a table.
-var special = regexp.MustCompile("[\\\\`*_\\[\\]~]")
-
-// escape returns plain text as Markdown that shows it. An underscore within a word has no
-// meaning.
-func escape(text string) string {
-	text = html.EscapeString(broken.ReplaceAllString(text, " "))
-	text = strings.NewReplacer("&#39;", "'", "&#34;", `"`).Replace(text)
-	return special.ReplaceAllString(text, `\$0`)
-}
-
-var notInSlug = regexp.MustCompile(`[^a-z0-9 _-]`)
-
-// slug returns the anchor that GitHub gives to a heading.
-func slug(heading string) string {
-	return strings.ReplaceAll(notInSlug.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
+	return out
 }

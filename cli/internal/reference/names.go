@@ -1,6 +1,8 @@
 package reference
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
@@ -8,153 +10,141 @@ import (
 
 	"reconcel/rules/expr/unchecked"
 	"reconcel/rules/source"
-	"reconcel/rules/syntax"
 )
 
-// computed stands for a name that has no text in the rules.
-const computed = "<computed>"
+// mostResolved limits names. Those that are put together from others could double with each.
+const mostResolved = 100
 
-// maxComputed limits the length of an expression in a name whose lets are written out.
-const maxComputed = 80
-
-// A namer says how the objects of one rule are called. What differs between resources is in
-// angle brackets: <name>-admin.
-type namer struct {
-	rule     *syntax.Rule
-	children map[string]*syntax.Child
-	lookups  map[string]*syntax.Lookup
-}
-
-func newNamer(rule *syntax.Rule) *namer {
-	n := &namer{rule: rule, children: map[string]*syntax.Child{}, lookups: map[string]*syntax.Lookup{}}
-	for _, list := range [][]*syntax.Child{rule.Children, rule.Finalize} {
-		for _, c := range list {
-			n.children[c.ID.Value] = c
+// resolve returns the text that a let or the name of an object gives, or false if it has none.
+func (w *wording) resolve(id string, compute func() (string, bool)) (string, bool) {
+	if _, done := w.resolved[id]; !done {
+		w.resolved[id] = ""
+		if text, ok := compute(); ok && len(text) <= mostResolved {
+			w.resolved[id] = text
 		}
 	}
-	for _, l := range rule.Lookups {
-		n.lookups[l.ID.Value] = l
-	}
-	return n
+	return w.resolved[id], w.resolved[id] != ""
 }
 
-// child returns the name of the objects of a child.
-func (n *namer) child(c *syntax.Child) string {
-	if name := c.Template.At("metadata", "name"); name != nil {
-		return n.text(name)
-	}
-	if prefix := c.Template.At("metadata", "generateName"); prefix != nil {
-		return n.text(prefix) + "<random>"
-	}
-	return computed
+// nameOf returns the name of the objects with an id.
+func (w *wording) nameOf(id string) string {
+	name, _ := w.resolve(id, func() (string, bool) {
+		object := w.named[id]
+		if object.prefix != nil && object.name == nil {
+			return w.text(object.prefix) + "<random>", true
+		}
+		return w.text(object.name), true
+	})
+	return cmp.Or(name, "<computed>")
 }
 
-// namespace returns the namespace of a template or lookup, "" for that of the resource.
-func (n *namer) namespace(node *source.Node) string {
-	if node == nil {
+// text returns a text of the rules, or data as YAML. A field of the resource is in angle
+// brackets, such as <name>-admin. Other expressions are as they are written.
+func (w *wording) text(n *source.Node) string {
+	if n == nil {
 		return ""
 	}
-	return n.text(node)
-}
-
-// text returns what a node gives as a text.
-func (n *namer) text(node *source.Node) string { return n.join(node, n.expression) }
-
-// message returns a text for people, in which the name of a let says more than its
-// expression.
-func (n *namer) message(node *source.Node) string {
-	return n.join(node, func(text string) string {
-		if source.IsPlain(text) {
-			return "<" + text + ">"
+	var parts []string
+	switch n.Kind {
+	case source.Text:
+		return n.Literal().Value
+	case source.List:
+		for _, item := range n.Items {
+			parts = append(parts, w.text(item))
 		}
-		return n.expression(text)
-	})
-}
-
-// join joins the parts of a node, with a text for each expression.
-func (n *namer) join(node *source.Node, textOf func(expression string) string) string {
-	switch node.Kind {
+		return "[" + strings.Join(parts, ", ") + "]"
+	case source.Map:
+		for _, f := range n.Fields {
+			parts = append(parts, f.Key.Value+": "+w.text(f.Value))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
 	case source.Interp:
-		var b strings.Builder
-		for _, part := range node.Parts {
-			if part.Expr == nil {
-				b.WriteString(part.Text)
-			} else {
-				b.WriteString(textOf(part.Expr.Text))
-			}
+		for _, p := range n.Parts {
+			parts = append(parts, w.part(p))
 		}
-		return oneLine(b.String())
-	case source.Null, source.List, source.Map:
-		return computed
+		return strings.Join(parts, "")
 	}
-	return oneLine(literalText(node.Plain()))
+	return literal(n.Plain())
 }
 
-// literalText returns a text as it is, and any other value as JSON.
-func literalText(v any) string {
-	if s, ok := v.(string); ok {
-		return s
+func (w *wording) part(p source.Part) string {
+	if p.Expr == nil {
+		return p.Text
 	}
-	return literal(v)
-}
-
-func (n *namer) expression(text string) string {
-	if root := newExpander(n.rule).expand(text, nil); root != nil {
-		if name, ok := n.of(root); ok {
-			return name
+	if root, wrong := unchecked.Parse(p.Expr); wrong == "" {
+		if known, ok := w.textOf(root); ok {
+			return known
 		}
 	}
-	return "<" + oneLine(text) + ">"
+	shown := p.Expr
+	if isAmbiguous(strings.TrimSpace(shown.Text)) {
+		shown = w.behind(shown)
+	}
+	w.mention(shown)
+	return "${" + strings.TrimSpace(shown.Text) + "}"
 }
 
-// of returns the text that an expression gives. It returns false for one that is neither a
-// field nor put together from fields.
-func (n *namer) of(e ast.Expr) (string, bool) {
-	if v := literalOf(e); v != nil {
-		return literalText(v), true
+// textOf returns the text that an expression gives, if it is put together from fields.
+func (w *wording) textOf(e ast.Expr) (string, bool) {
+	if s, ok := unchecked.StringOf(e); ok {
+		return s, true
 	}
 	if root, path, ok := pathOf(e); ok {
-		return n.field(root, path)
+		return w.fieldText(root, path)
 	}
-	if e.Kind() != ast.CallKind {
+	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != operators.Add {
 		return "", false
 	}
-	call := e.AsCall()
-	switch args := call.Args(); {
-	case call.FunctionName() == operators.Add:
-		left, ok := n.of(args[0])
-		right, okRight := n.of(args[1])
-		return left + right, ok && okRight
-	case call.FunctionName() == "string" && len(args) == 1:
-		return n.of(args[0])
-	}
-	text, err := unchecked.Print(e)
-	return "<" + text + ">", err == nil && len(text) <= maxComputed
+	left, ok := w.textOf(e.AsCall().Args()[0])
+	right, okRight := w.textOf(e.AsCall().Args()[1])
+	return left + right, ok && okRight
 }
 
-// field returns the text that a field gives.
-func (n *namer) field(root, path string) (string, bool) {
-	switch c, l := n.children[root], n.lookups[root]; {
+// isAmbiguous reports whether a variable could be taken for the name or namespace of the resource.
+func isAmbiguous(variable string) bool { return variable == "name" || variable == "namespace" }
+
+// fieldText returns the text that a field gives.
+func (w *wording) fieldText(root, path string) (string, bool) {
+	object, isObject := w.named[root]
+	switch {
 	case root == "self" && (path == "metadata.name" || path == "metadata.namespace"):
 		return "<" + strings.TrimPrefix(path, "metadata.") + ">", true
 	case root == "self":
 		return "<" + path + ">", path != ""
-	case c != nil && path == "metadata.name":
-		return n.child(c), true
-	case c != nil && path == "metadata.namespace":
-		return placeOr(n.namespace(c.Template.At("metadata", "namespace"))), true
-	case l != nil && l.Name != nil && path == "metadata.name":
-		return n.text(l.Name), true
-	case l != nil && path == "metadata.namespace":
-		return placeOr(n.namespace(l.Namespace)), true
+	case path == "metadata.name" && object.name != nil:
+		return w.nameOf(root), true
+	case path == "metadata.namespace" && isObject:
+		return cmp.Or(w.text(object.namespace), "<namespace>"), true
+	case w.lets[root] == nil:
+		return "<" + strings.TrimSuffix(root+"."+path, ".") + ">", !isObject && (path != "" || !isAmbiguous(root))
+	case path != "":
+		return "", false
 	}
-	return "<" + strings.TrimSuffix(root+"."+path, ".") + ">", true
+	return w.resolve(root, func() (string, bool) {
+		let, wrong := unchecked.Parse(w.lets[root])
+		if wrong != "" {
+			return "", false
+		}
+		return w.textOf(let)
+	})
 }
 
-// placeOr returns a namespace, or how that of the resource is shown.
-func placeOr(namespace string) string {
-	if namespace == "" {
-		return "<namespace>"
+// pathOf returns the variable that an expression reads, and the path of the field.
+func pathOf(e ast.Expr) (root, path string, ok bool) {
+	switch e.Kind() {
+	case ast.IdentKind:
+		return e.AsIdent(), "", true
+	case ast.SelectKind:
+		root, path, ok = pathOf(e.AsSelect().Operand())
+		return root, join(path, e.AsSelect().FieldName()), ok
+	case ast.CallKind:
+		call := e.AsCall()
+		if !slices.Contains([]string{operators.OptSelect, operators.Index, operators.OptIndex}, call.FunctionName()) {
+			return "", "", false
+		}
+		key, isText := unchecked.StringOf(call.Args()[1])
+		root, path, ok = pathOf(call.Args()[0])
+		return root, join(path, key), ok && isText
 	}
-	return namespace
+	return "", "", false
 }

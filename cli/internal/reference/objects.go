@@ -1,7 +1,11 @@
 package reference
 
 import (
+	"cmp"
 	"slices"
+
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"reconcel/rules"
 	"reconcel/rules/kstatus"
@@ -10,271 +14,231 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// A ruleView is a rule as compiled and as written, with what its texts need.
+// An Object is one that a rule makes for a resource, or any number of them.
+type Object struct {
+	Kind              Text
+	Name, ID          Code
+	APIVersion        Code
+	Only              Markdown // which resources have it, if not all have
+	Namespace         Markdown // "": that of the resource, or none
+	ClusterScoped     bool
+	Each              Markdown // what there is one for, or ""
+	Replicas          Markdown // how many there are, or ""
+	When              Markdown
+	With              Markdown // what it is excluded with
+	Reads, Waits      Markdown
+	Ready, Failed     Markdown
+	Generated         Markdown // the keys of generated values
+	Ignored           Markdown // the fields that are left to others
+	Replaced, Kept    bool
+	JobOnce, OnceOnly bool // it is not made again when it is gone
+	Sequential        bool
+	Shared, Adopted   bool
+	Orphaned          bool
+	Timeout           Text // of an entry of finalize
+}
+
+// A Lookup is objects that a rule reads.
+type Lookup struct{ Object, Namespace, Readers Markdown }
+
+// A Condition is one that a rule computes.
+type Condition struct {
+	Type          Code
+	When, Message Markdown
+}
+
+// A ruleView is a rule as compiled and as written.
 type ruleView struct {
-	kind  string // of the resources
+	*wording
 	rule  *rules.Rule
-	src   *syntax.Rule
 	graph rules.Graph
-	kinds *schema.Set
-	with  map[*syntax.Child][]string // the children with which a child is excluded
-	only  Text                       // which resources have its objects, if other rules have others
-	names *namer
-	words *phrasing
+	from  Source
 }
 
-func newRuleView(rule *rules.Rule, src *syntax.Rule, from Source) *ruleView {
-	v := &ruleView{kind: rule.GVK.Kind, rule: rule, src: src, graph: rule.Graph(), kinds: from.Kinds, with: from.ExcludedWith, names: newNamer(src)}
-	v.words = &phrasing{rule: src, self: compose("the " + v.kind), objects: map[string]Text{}}
-	for _, c := range rule.Children {
-		v.words.objects[c.ID] = v.title(c)
-	}
-	for _, l := range src.Lookups {
-		v.words.objects[l.ID.Value] = v.lookupTitle(l)
-	}
-	return v
+func newRuleView(rule *rules.Rule, from Source) *ruleView {
+	return &ruleView{newWording(from.written(rule)), rule, rule.Graph(), from}
 }
 
-// title names the objects of a child in a sentence: the Deployment <name>.
-func (v *ruleView) title(c *rules.Child) Text {
-	kind := c.GVK.Kind
-	if c.IsCollection() {
-		kind += " objects"
-	}
-	return compose("the "+kind+" ", v.nameOf(c))
-}
-
-// nameOf returns the name of the objects of a child.
-func (v *ruleView) nameOf(c *rules.Child) Text { return code(v.names.child(v.names.children[c.ID])) }
-
-// created describes what the rule creates while the resource exists.
-func (v *ruleView) created() (sections []Section) {
+// add adds what a rule does. Only says which resources it is for.
+func (v *ruleView) add(page *Page, only Markdown) {
 	for _, c := range v.rule.Children {
-		if c.Timeout == 0 {
-			sections = append(sections, v.describe(c))
+		o := v.object(c)
+		o.Only = only
+		page.ReadsObjects = page.ReadsObjects || o.Reads != ""
+		page.Orphans = page.Orphans || o.Orphaned
+		if c.Timeout > 0 {
+			page.Finalize = append(page.Finalize, o)
+			continue
+		}
+		page.Stays = page.Stays || o.Orphaned || o.Shared
+		page.Objects = append(page.Objects, o)
+	}
+	for _, l := range v.src.Lookups {
+		id := l.ID.Value
+		page.Lookups = append(page.Lookups, Lookup{v.titles[id], v.lookupNamespace(l), v.readers(id)})
+	}
+	for _, c := range v.src.Validate {
+		isRepeated := func(a Check) bool { return a.Rule == code(c.Expression.Text) }
+		if !slices.ContainsFunc(page.Accepted, isRepeated) {
+			page.Checked = append(page.Checked, Check{Rule: v.condition(c.Expression), Message: v.message(c.Message)})
 		}
 	}
-	return sections
-}
-
-// describe describes the objects of a child.
-func (v *ruleView) describe(c *rules.Child) Section {
-	src := v.names.children[c.ID]
-	var rows [][]Text
-	add := func(title string, parts ...any) {
-		if text := compose(parts...); len(text) > 0 {
-			rows = append(rows, []Text{compose(title), text.upper()})
+	for _, c := range v.src.Conditions {
+		condition := Condition{Type: Code(v.text(c.Type)), When: "always", Message: v.message(c.Message)}
+		if c.When != nil {
+			condition.When = "if " + v.condition(c.When)
+		}
+		if len(c.ForEach) > 0 {
+			condition.When = "for each " + v.each(c.ForEach) + ": " + condition.When
+		}
+		page.Conditions = append(page.Conditions, condition)
+	}
+	if v.src.Patch != nil {
+		page.Patched = append(page.Patched, enumerate("and", leaves("", v.src.Patch)))
+	}
+	page.Annotates = page.Annotates || v.rule.Annotates
+	page.Ordered = page.Ordered || v.rule.Ordered
+	page.Validates = page.Validates || len(v.src.Validate) > 0
+	page.NeedsFinalizer = page.NeedsFinalizer || v.rule.MayNeedFinalizer()
+	page.Shares = page.Shares || v.rule.Shares()
+	page.Expressions = page.Expressions || v.shown
+	for _, term := range v.terms() {
+		if !slices.Contains(page.Terms, term) {
+			page.Terms = append(page.Terms, term)
 		}
 	}
-	add("API version", code(c.GVK.GroupVersion().String()))
-	add("In messages", code(c.ID))
-	add("Only for resources", v.only)
-	add("Namespace", v.namespaceOf(c, src))
-	add("Number", v.number(src))
-	add("Exists", v.existence(src))
-	add("Reads values of", v.read(c))
-	add("Waits for", v.waits(c))
-	add("Ready", v.readiness(c, src))
-	if src.FailWhen != nil {
-		add("Failed", "if ", v.words.condition(src.FailWhen.Text))
-	}
-	add("Generated values", generated(c))
-	add("Fields of others", v.ignored(src))
-	add("Changes", v.changes(c))
-	if c.Shared {
-		add("Sharing", "several resources may have it in common, if all of them want the same content")
-	}
-	if c.Adopt {
-		add("Existing object", "an object of that name without an owner is taken over")
-	}
-	add("When the "+v.kind+" is deleted", v.ending(c))
-	return Section{Title: compose(c.GVK.Kind+" ", v.nameOf(c)), Level: 3, Blocks: []Block{table(nil, rows)}}
 }
 
-func (v *ruleView) namespaceOf(c *rules.Child, src *syntax.Child) Text {
-	namespace := v.names.namespace(src.Template.At("metadata", "namespace"))
-	switch {
-	case v.kinds.Scope(c.GVK.GroupKind()) == schema.ClusterScoped:
-		return compose("none: it is cluster-scoped")
-	case namespace != "":
-		return code(namespace)
+// selection says which resources the rule is for, or "" if it is for all.
+func (v *ruleView) selection() Markdown {
+	var parts []Markdown
+	if patterns := v.rule.Namespaces; len(patterns) > 0 {
+		parts = append(parts, "in the namespace "+enumerate("or", codes(patterns)))
 	}
-	return nil // as the page says for all
+	if !v.rule.Selector.Empty() {
+		parts = append(parts, formatf("with labels that match %v", Code(v.rule.Selector.String())))
+	}
+	if when := v.src.For.When; when != nil {
+		parts = append(parts, "if "+v.condition(when))
+	}
+	return enumerate("and", parts)
 }
 
-// number says how many objects a child has, unless it is one.
-func (v *ruleView) number(src *syntax.Child) Text {
-	if src.Replicas != nil {
-		return compose(v.given(src.Replicas), ", alike but for their names")
+// object describes a child.
+func (v *ruleView) object(c *rules.Child) Object {
+	children := slices.Concat(v.src.Children, v.src.Finalize)
+	src := children[slices.IndexFunc(children, func(src *syntax.Child) bool { return src.ID.Value == c.ID })]
+	o := Object{
+		Kind: Text(c.GVK.Kind), Name: Code(v.nameOf(c.ID)), APIVersion: Code(c.GVK.GroupVersion().String()), ID: Code(c.ID),
+		Namespace:     code(v.text(src.Template.At("metadata", "namespace"))),
+		ClusterScoped: v.from.Kinds.Scope(c.GVK.GroupKind()) == schema.ClusterScoped,
+		Each:          v.each(src.ForEach), Replicas: v.given(src.Replicas), When: v.condition(src.When),
+		Ready: v.readiness(c, src), Failed: v.condition(src.FailWhen), Generated: enumerate("and", codes(c.GeneratedKeys())),
+		Replaced: c.Replaces(), Kept: c.OnChange == rules.Keep,
+		JobOnce: c.IsJob() && c.Remembers(), OnceOnly: c.OnChange == rules.Once && !c.IsJob(),
+		Sequential: c.Sequential, Shared: c.Shared, Adopted: c.Adopt, Orphaned: c.OnDelete == rules.Orphan,
 	}
-	return v.each(src.ForEach)
+	var with, ignored []Markdown
+	for _, id := range v.from.ExcludedWith[src] {
+		with = append(with, v.titles[id])
+	}
+	for _, f := range src.IgnoreFields {
+		field := code(f.Text)
+		if f.When != nil {
+			field += " if " + v.condition(f.When)
+		}
+		ignored = append(ignored, field)
+	}
+	o.With, o.Ignored = enumerate("and", with), enumerate("and", ignored)
+	if c.Timeout > 0 {
+		o.Timeout = Text(duration.HumanDuration(c.Timeout))
+	}
+	var reads, waits []Markdown
+	for _, e := range v.graph.Edges {
+		read := v.graph.Parts[e.Read]
+		if reader := v.graph.Parts[e.Reader]; !isObject(reader) || reader.ID != c.ID || v.titles[read.ID] == "" {
+			continue
+		}
+		if len(e.Fields) > 0 && !e.Previous {
+			reads = append(reads, v.titles[read.ID])
+		}
+		if e.Waits {
+			waits = append(waits, v.titles[read.ID])
+		}
+	}
+	o.Reads, o.Waits = enumerate("and", reads), enumerate("and", waits)
+	return o
 }
+
+func isObject(p rules.Part) bool { return p.Kind == rules.ChildPart || p.Kind == rules.FinalizePart }
 
 // each says what there is one of.
-func (v *ruleView) each(iterators []*syntax.Iterator) Text {
-	var all []Text
+func (v *ruleView) each(iterators []*syntax.Iterator) Markdown {
+	var all []Markdown
 	for _, i := range iterators {
-		name := compose(code(i.Name.Value))
+		name := code(i.Name.Value)
 		if i.Index.Value != "" {
-			name = compose(name, " with its index ", code(i.Index.Value))
+			name += formatf(" with its index %v", Code(i.Index.Value))
 		}
-		all = append(all, compose(name, " in ", v.given(i.In)))
+		all = append(all, name+" in "+v.given(i.In))
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	return compose("one for each ", enumerate("and each", all))
+	return enumerate("and each", all)
 }
 
-// given shows the value of an expression: the field, or the expression with what it reads.
-func (v *ruleView) given(e *source.Expr) Text {
-	if value, ok := v.fieldOf(e); ok {
-		return value
-	}
-	return compose(v.words.written(e.Text), v.words.where(e.Text))
-}
-
-// fieldOf names the field that an expression is.
-func (v *ruleView) fieldOf(e *source.Expr) (Text, bool) {
-	root := newExpander(v.src).expand(e.Text, nil)
-	if root == nil {
-		return nil, false
-	}
-	value, ok := v.words.value(root)
-	return value.subject(), ok && value.absent == nil
-}
-
-func (v *ruleView) existence(src *syntax.Child) Text {
-	var with []Text
-	for _, id := range v.with[src] {
-		with = append(with, v.words.objects[id])
-	}
-	together := compose("together with ", enumerate("and", with))
-	switch {
-	case src.When == nil && len(with) == 0:
-		return compose("always")
-	case src.When == nil:
-		return together
-	case len(with) == 0:
-		return compose("if ", v.words.condition(src.When.Text))
-	}
-	return compose("if ", v.words.condition(src.When.Text), ", ", together)
-}
-
-// read names the objects whose values the object has.
-func (v *ruleView) read(c *rules.Child) Text {
-	var all []Text
-	for _, e := range v.reads(c) {
-		if object := v.words.objects[v.graph.Parts[e.Read].ID]; object != nil && !e.Previous && len(e.Fields) > 0 {
-			all = append(all, object.upper())
-		}
-	}
-	return lines(all)
-}
-
-// readsObjects reports whether an object of the rule reads another one.
-func (v *ruleView) readsObjects() bool {
-	return slices.ContainsFunc(v.rule.Children, func(c *rules.Child) bool { return len(v.read(c)) > 0 })
-}
-
-// waits names the objects that have to be ready first.
-func (v *ruleView) waits(c *rules.Child) Text {
-	var all []Text
-	for _, e := range v.reads(c) {
-		if other := v.childOf(v.graph.Parts[e.Read]); other != nil && e.Waits {
-			all = append(all, compose(v.title(other).upper(), " to be ready"))
-		}
-	}
-	return lines(all)
-}
-
-// reads returns what a child reads.
-func (v *ruleView) reads(c *rules.Child) (all []rules.Edge) {
-	for _, e := range v.graph.Edges {
-		if v.childOf(v.graph.Parts[e.Reader]) == c {
-			all = append(all, e)
-		}
-	}
-	return all
-}
-
-// childOf returns the child that a part is, or nil.
-func (v *ruleView) childOf(p rules.Part) *rules.Child {
-	if p.Kind != rules.ChildPart && p.Kind != rules.FinalizePart {
-		return nil
-	}
-	at := slices.IndexFunc(v.rule.Children, func(c *rules.Child) bool { return c.ID == p.ID })
-	return v.rule.Children[at]
-}
-
-func (v *ruleView) readiness(c *rules.Child, src *syntax.Child) Text {
+func (v *ruleView) readiness(c *rules.Child, src *syntax.Child) Markdown {
 	if src.ReadyWhen != nil {
-		return compose("if ", v.words.condition(src.ReadyWhen.Text))
+		return "if " + v.condition(src.ReadyWhen)
 	}
 	if meaning := kstatus.Meaning(c.GVK.GroupKind()); meaning != "" {
-		return compose("when " + meaning)
+		return Markdown("when " + meaning)
 	}
-	if v.kinds.Schema(c.GVK) != nil && v.kinds.Conditions(c.GVK) == nil {
-		return compose("when it exists")
+	if v.from.Kinds.Schema(c.GVK) != nil && v.from.Kinds.Conditions(c.GVK) == nil {
+		return "when it exists"
 	}
-	return compose("when its condition ", code("Ready"), " or ", code("Available"), " is ", code("True"), ", if it has one")
+	return "when its condition `Ready` or `Available` is `True`, if it has one"
 }
 
-func generated(c *rules.Child) Text {
-	var keys []Text
-	for _, k := range c.GeneratedKeys() {
-		keys = append(keys, code(k))
+func (v *ruleView) lookupNamespace(l *syntax.Lookup) Markdown {
+	gvk := runtimeschema.FromAPIVersionAndKind(l.APIVersion.Value, l.Kind.Value)
+	switch {
+	case v.from.Kinds.Scope(gvk.GroupKind()) == schema.ClusterScoped:
+		return "none: cluster-scoped"
+	case l.Namespace == nil:
+		return formatf("that of the %v", Text(v.rule.GVK.Kind))
+	case v.text(l.Namespace) == "":
+		return "all"
 	}
-	if len(keys) == 0 {
-		return nil
-	}
-	return compose("made once, and then kept: ", enumerate("and", keys))
+	return code(v.text(l.Namespace))
 }
 
-// ignored names the fields that belong to others once the object exists.
-func (v *ruleView) ignored(src *syntax.Child) Text {
-	var all []Text
-	for _, f := range src.IgnoreFields {
-		text := code(f.Text)
-		if f.When != nil {
-			text = compose(text, " if ", v.words.condition(f.When.Text))
+// readers says what reads a lookup.
+func (v *ruleView) readers(id string) Markdown {
+	parts := v.graph.Parts
+	firstCondition := slices.IndexFunc(parts, func(p rules.Part) bool { return p.Kind == rules.ConditionPart })
+	words := map[rules.PartKind]Markdown{
+		rules.ValidatePart: "checks", rules.PatchPart: "fields of the resource", rules.StatusPart: "the status",
+	}
+	var all []Markdown
+	for _, e := range v.graph.Edges {
+		reader := parts[e.Reader]
+		switch {
+		case parts[e.Read].Kind != rules.LookupPart || parts[e.Read].ID != id:
+		case reader.Kind == rules.ConditionPart:
+			all = append(all, formatf("the condition %v", Code(v.text(v.src.Conditions[e.Reader-firstCondition].Type))))
+		default:
+			all = append(all, cmp.Or(words[reader.Kind], v.titles[reader.ID]))
 		}
-		all = append(all, text)
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	return compose("set when the object is created, and then left to whoever changes them: ", enumerate("and", all))
+	return enumerate("and", all)
 }
 
-func (v *ruleView) changes(c *rules.Child) Text {
-	var all []Text
-	switch c.OnChange {
-	case rules.Replace, rules.Once:
-		all = append(all, compose("to change it, reconcel deletes it and creates it again"))
-	case rules.Keep:
-		all = append(all, compose("it stays as it was created: changes of the "+v.kind+" have no effect on it"))
+// leaves returns the paths of what a map of the rules contains.
+func leaves(path string, n *source.Node) (all []Code) {
+	if n.Kind != source.Map || len(n.Fields) == 0 {
+		return []Code{Code(path)}
 	}
-	switch {
-	case c.IsJob() && c.Remembers():
-		all = append(all, compose("when it has finished and is gone, it does not run again unless it changes"))
-	case c.OnChange == rules.Once:
-		all = append(all, compose("when it was ready and is gone, it is not created again unless it changes"))
+	for _, f := range n.Fields {
+		all = append(all, leaves(join(path, f.Key.Value), f.Value)...)
 	}
-	if c.Sequential {
-		all = append(all, compose("one object after another: each waits until those before it are ready"))
-	}
-	return sentence(all)
-}
-
-// ending says what happens to an object when the resource is deleted. Most are deleted
-// too, as the page says for all.
-func (v *ruleView) ending(c *rules.Child) Text {
-	switch {
-	case c.OnDelete == rules.Orphan:
-		return Text{{"it stays", Strong}}
-	case c.Shared:
-		return compose("it stays until the last resource that shares it is deleted")
-	}
-	return nil
+	return all
 }

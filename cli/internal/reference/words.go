@@ -1,189 +1,193 @@
 package reference
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 
+	"reconcel/rules/expr/unchecked"
+	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
 
-// A phrasing puts the expressions of one place into words.
-type phrasing struct {
-	rule    *syntax.Rule // nil: the expression is one of a CRD
-	self    Text         // what self is as a whole
-	at      string       // the path of self in the resource
-	objects map[string]Text
+// A wording says what the texts and expressions of a rule are, for people who do not know the
+// rule.
+type wording struct {
+	src       *syntax.Rule
+	lets      map[string]*source.Expr // and values of define
+	functions map[string]*syntax.Definition
+	named     map[string]named    // objects by id
+	titles    map[string]Markdown // of objects by id, such as the Deployment `<name>`
+	resolved  map[string]string   // the texts of lets and the names of objects, or "" if they have none
+	shown     bool                // some expression is shown as it is
+	mentioned []string            // the names in these expressions
 }
 
-// A sense says whether a condition is told, or its opposite.
-type sense int
+// A named is what the rules say of the name of an object. What they do not say is nil.
+type named struct{ name, prefix, namespace *source.Node }
 
-const (
-	holds sense = iota
-	fails
-)
-
-func (s sense) opposite() sense { return fails - s }
-
-// choose returns the words for a sense.
-func (s sense) choose(yes, no string) string {
-	if s == holds {
-		return yes
+func newWording(rule *syntax.Rule) *wording {
+	w := &wording{
+		src: rule, lets: map[string]*source.Expr{}, functions: map[string]*syntax.Definition{},
+		named: map[string]named{}, titles: map[string]Markdown{}, resolved: map[string]string{},
 	}
-	return no
-}
-
-// condition says when an expression is true, to follow the word if. What has no usual form
-// is shown as it is written, with what it reads.
-func (p *phrasing) condition(text string) Text {
-	x := newExpander(p.rule)
-	if root := x.expand(text, nil); root != nil {
-		if words, ok := p.say(root, holds); ok {
-			return words
+	for _, l := range rule.Let {
+		if l.Expr != nil {
+			w.lets[l.Name.Value] = l.Expr
 		}
 	}
-	return compose(p.written(text), " is true", p.where(text))
-}
-
-// written shows an expression as it is.
-func (p *phrasing) written(text string) Text { return code(oneLine(text)) }
-
-// where says what the lets, functions and objects in an expression are.
-func (p *phrasing) where(text string) Text {
-	var all []Text
-	for _, n := range newExpander(p.rule).behind(text) {
-		if object := p.objects[n.name]; object != nil {
-			all = append(all, compose(code(n.name), ": ", object))
-		} else if n.text != "" {
-			all = append(all, compose(code(n.title), ": ", code(n.text)))
+	if rule.Definitions != nil {
+		for _, d := range rule.Definitions.All {
+			if len(d.Params) > 0 {
+				w.functions[d.Name.Value] = d
+			} else if d.Expr != nil {
+				w.lets[d.Name.Value] = d.Expr
+			}
 		}
 	}
-	if len(all) == 0 {
-		return nil
+	children := slices.Concat(rule.Children, rule.Finalize)
+	for _, l := range rule.Lookups {
+		w.named[l.ID.Value] = named{name: l.Name, namespace: l.Namespace}
 	}
-	return append(compose(", where", Text{{Style: Break}}), lines(all)...)
-}
-
-// say puts a condition into words. It returns false for one without a usual form.
-func (p *phrasing) say(e ast.Expr, s sense) (Text, bool) {
-	if e.Kind() == ast.CallKind {
-		call := e.AsCall()
-		switch call.FunctionName() {
-		case operators.LogicalNot:
-			return p.say(call.Args()[0], s.opposite())
-		case operators.LogicalAnd, operators.LogicalOr:
-			return p.sayAll(e, s)
-		case operators.In:
-			return p.sayIn(call, s)
+	for _, c := range children {
+		metadata := c.Template.At("metadata")
+		w.named[c.ID.Value] = named{metadata.At("name"), metadata.At("generateName"), metadata.At("namespace")}
+	}
+	for _, c := range children {
+		kind := c.Template.At("kind").Literal().Value
+		if c.Replicas != nil || len(c.ForEach) > 0 {
+			kind += " objects"
 		}
-		if symbol, ok := comparisons[call.FunctionName()]; ok {
-			return p.sayCompared(call, symbol, s)
+		w.titles[c.ID.Value] = formatf("the %v %v", Text(kind), Code(w.nameOf(c.ID.Value)))
+	}
+	for _, l := range rule.Lookups {
+		w.titles[l.ID.Value] = formatf("the %v %s", Text(l.Kind.Value), w.found(l))
+	}
+	return w
+}
+
+// found says which objects a lookup finds.
+func (w *wording) found(l *syntax.Lookup) Markdown {
+	switch only := l.Selector.At("matchLabels"); {
+	case l.Name != nil:
+		return code(w.text(l.Name))
+	case l.Names != nil:
+		return "objects named " + w.data(l.Names)
+	case only != nil && only.Kind == source.Map && len(l.Selector.Fields) == 1:
+		var all []Code
+		for _, f := range only.Fields {
+			all = append(all, Code(f.Key.Value+"="+w.text(f.Value)))
 		}
-		if words, ok := p.sayCall(call, s); ok {
-			return words, true
+		return "objects with the label " + enumerate("and", all)
+	}
+	return "objects that match " + w.data(l.Selector)
+}
+
+// data shows data of the rules: an expression, or YAML.
+func (w *wording) data(n *source.Node) Markdown {
+	if n.Kind == source.Interp && len(n.Parts) == 1 {
+		return w.given(n.Parts[0].Expr)
+	}
+	return code(w.text(n))
+}
+
+// given shows an expression, if there is one: the path of a field, or as it is.
+func (w *wording) given(e *source.Expr) Markdown {
+	if e == nil {
+		return ""
+	}
+	if root, wrong := unchecked.Parse(w.behind(e)); wrong == "" {
+		if variable, path, ok := pathOf(root); ok && variable == "self" && path != "" {
+			return code(path)
 		}
 	}
-	v, ok := p.value(e)
-	if !ok {
-		return nil, false
-	}
-	words := compose(v.text, s.choose(" is true", " is false"))
-	if truth, isBool := literalOf(v.absent).(bool); isBool && truth == (s == holds) {
-		words = compose(words, " or not set")
-	} else if v.absent != nil && !isBool {
-		return nil, false
-	}
-	return words, true
+	w.mention(e)
+	return code(e.Text)
 }
 
-// sayAll joins conditions. The opposite of "a and b" is "not a or not b". Two different
-// words in one sentence would be ambiguous.
-func (p *phrasing) sayAll(e ast.Expr, s sense) (Text, bool) {
-	function := e.AsCall().FunctionName()
-	var parts []Text
-	for _, operand := range operands(e, function) {
-		words, ok := p.say(operand, s)
-		if !ok || mixes(operand, function) {
-			return nil, false
+// behind returns the expression of the let that an expression names, or the expression itself.
+func (w *wording) behind(e *source.Expr) *source.Expr {
+	for w.lets[strings.TrimSpace(e.Text)] != nil {
+		e = w.lets[strings.TrimSpace(e.Text)]
+	}
+	return e
+}
+
+// message shows a text for people.
+func (w *wording) message(n *source.Node) Markdown {
+	if n != nil && n.Kind == source.Interp && len(n.Parts) == 1 {
+		return w.given(n.Parts[0].Expr)
+	}
+	return formatf("%v", Text(w.text(n)))
+}
+
+// condition says when an expression, if there is one, is true. It follows the word if.
+func (w *wording) condition(e *source.Expr) Markdown {
+	if e == nil {
+		return ""
+	}
+	e = w.behind(e)
+	if root, wrong := unchecked.Parse(e); wrong == "" {
+		if c, ok := w.claimOf(root); ok {
+			return c.is
 		}
-		parts = append(parts, words)
 	}
-	word := "and"
-	if (function == operators.LogicalOr) == (s == holds) {
-		word = "or"
-	}
-	return enumerate(word, parts), true
+	w.mention(e)
+	return code(e.Text)
 }
 
-// operands returns what an operator joins, also over several uses of it.
-func operands(e ast.Expr, function string) (all []ast.Expr) {
-	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != function {
-		return []ast.Expr{e}
-	}
-	for _, arg := range e.AsCall().Args() {
-		all = append(all, operands(arg, function)...)
-	}
-	return all
-}
+// A claim is the words for a condition and for its opposite.
+type claim struct{ is, isNot Markdown }
 
-// mixes reports whether an operand of and (or of or) is told with the other word.
-func mixes(e ast.Expr, function string) bool {
-	other := map[string]string{operators.LogicalAnd: operators.LogicalOr, operators.LogicalOr: operators.LogicalAnd}[function]
-	for e.Kind() == ast.CallKind && e.AsCall().FunctionName() == operators.LogicalNot {
-		e = e.AsCall().Args()[0]
-		function, other = other, function
+// claimOf puts a condition into words. It returns false for one that is better read as it is.
+func (w *wording) claimOf(e ast.Expr) (claim, bool) {
+	say := func(of ast.Expr, is, isNot Markdown) (claim, bool) {
+		subject, ok := w.subject(of)
+		return claim{subject + is, subject + isNot}, ok
 	}
-	return e.Kind() == ast.CallKind && e.AsCall().FunctionName() == other
-}
-
-// sayCall puts the calls into words that ask for existence, conditions and time.
-func (p *phrasing) sayCall(call ast.CallExpr, s sense) (Text, bool) {
+	if c, ok := say(e, " is true", " is false"); ok || e.Kind() != ast.CallKind {
+		return c, ok
+	}
+	call := e.AsCall()
 	args := call.Args()
-	if call.IsMemberFunction() {
-		return p.sayMember(call, s)
+	switch name := call.FunctionName(); {
+	case name == operators.LogicalNot:
+		c, ok := w.claimOf(args[0])
+		return claim{c.isNot, c.is}, ok && c.isNot != ""
+	case name == operators.LogicalAnd:
+		left, ok := w.claimOf(args[0])
+		right, okRight := w.claimOf(args[1])
+		return claim{is: left.is + " and " + right.is}, ok && okRight
+	case name == "has" && len(args) == 1:
+		return say(args[0], " is set", " is not set")
+	case name == "hasValue" && call.IsMemberFunction():
+		return say(call.Target(), " is set", " is not set")
+	case name == "exists" && len(args) == 1 && !call.IsMemberFunction():
+		return say(args[0], " exists", " does not exist")
+	case name == "isTrue" && len(args) == 2:
+		condition, isText := unchecked.StringOf(args[1])
+		c, ok := say(args[0], " has the condition "+code(condition), " does not have the condition "+code(condition))
+		return c, ok && isText
 	}
-	var values []value
-	for _, arg := range args {
-		v, ok := p.value(arg)
-		if !ok {
-			return nil, false
-		}
-		values = append(values, v)
+	return claim{}, false
+}
+
+// subject names a field of the resource, or what is of an object.
+func (w *wording) subject(e ast.Expr) (Markdown, bool) {
+	root, path, ok := pathOf(e)
+	object := w.titles[root]
+	if root == "child" {
+		object = "the object"
 	}
 	switch {
-	case call.FunctionName() == "has" && len(values) == 1:
-		return compose(values[0].text, s.choose(" is set", " is not set")), true
-	case call.FunctionName() == "exists" && len(values) == 1:
-		return compose(values[0].text, s.choose(" exists", " does not exist")), true
-	case call.FunctionName() == "isTrue" && len(values) == 2:
-		name, ok := literalOf(args[1]).(string)
-		return compose("the condition ", code(name), " of ", values[0].text, s.choose(" is ", " is not "), code("True")), ok
-	case call.FunctionName() == "elapsed" && len(values) == 2:
-		return compose(values[1].text, s.choose(" has passed since ", " has not passed since "), values[0].text), true
+	case !ok || root != "self" && object == "" || root == "self" && path == "":
+		return "", false
+	case root == "self":
+		return code(path), true
+	case path == "":
+		return object, true
 	}
-	return nil, false
-}
-
-// textTests are functions of texts, and how they are told.
-var textTests = map[string][2]string{
-	"matches":    {" matches ", " does not match "},
-	"startsWith": {" begins with ", " does not begin with "},
-	"endsWith":   {" ends with ", " does not end with "},
-	"contains":   {" contains ", " does not contain "},
-}
-
-// sayMember puts the calls into words that ask something of one value.
-func (p *phrasing) sayMember(call ast.CallExpr, s sense) (Text, bool) {
-	v, ok := p.value(call.Target())
-	test, isTest := textTests[call.FunctionName()]
-	switch args := call.Args(); {
-	case !ok || v.absent != nil:
-		return nil, false
-	case call.FunctionName() == "hasValue" && len(args) == 0:
-		return compose(v.text, s.choose(" is set", " is not set")), true
-	case isTest && len(args) == 1:
-		text, isText := literalOf(args[0]).(string)
-		return compose(v.text, s.choose(test[0], test[1]), code(text)), isText
-	}
-	return nil, false
+	return formatf("%v of %s", Code(path), object), true
 }

@@ -26,20 +26,20 @@ type Rendering struct {
 }
 
 // Render renders the rules from the objects of the cluster. It reads lookups now.
-func (r *Resource) Render(ctx context.Context) (*Rendering, error) {
-	out := Render(r.Primary, r.Input(ctx))
-	return out, r.Failed()
+func (v *Live) Render(ctx context.Context) (*Rendering, error) {
+	out := Render(v.Primary, v.Input(ctx))
+	return out, v.Failed()
 }
 
 // Input returns what the rules read in the cluster. They read lookups when they need them.
-func (r *Resource) Input(ctx context.Context) rules.Input {
-	in := rules.Input{Self: r.Self.Object, Now: time.Now(), Observed: r.observed, Owned: r.owned, Numbers: r.numbers}
-	in.Lookup = func(l *rules.Lookup, q rules.Query) ([]map[string]any, error) { return r.lookup(ctx, l, q) }
+func (v *Live) Input(ctx context.Context) rules.Input {
+	in := rules.Input{Self: v.Self.Object, Now: time.Now(), Observed: v.observed, Owned: v.owned, Numbers: v.numbers}
+	in.Lookup = func(l *rules.Lookup, q rules.Query) ([]map[string]any, error) { return v.lookup(ctx, l, q) }
 	return in
 }
 
 // Failed returns why a lookup could not be read: a rendering of the input is not valid.
-func (r *Resource) Failed() error { return r.failed }
+func (v *Live) Failed() error { return v.failed }
 
 // Render renders rules from any input.
 func Render(primary *rules.Primary, in rules.Input) *Rendering {
@@ -59,7 +59,7 @@ func (out *Rendering) note(l *rules.Lookup, q rules.Query, found int, err error)
 	one := Finding{State: Ready}
 	switch {
 	case err != nil:
-		one = Finding{Unknown, err.Error()}
+		one = Finding{Unread, err.Error()}
 	case found == 0 && q.Selector == nil:
 		one = Finding{Missing, fmt.Sprintf("%s %s not found", l.GVK.Kind, strings.TrimPrefix(q.Namespace+"/"+q.Name, "/"))}
 	case q.Selector != nil:
@@ -70,8 +70,8 @@ func (out *Rendering) note(l *rules.Lookup, q rules.Query, found int, err error)
 	}
 }
 
-func (r *Resource) observed(id rules.Identity) rules.Live {
-	if o := r.children[id]; o != nil && o.BelongsTo(r.owner) {
+func (v *Live) observed(id rules.Identity) rules.Live {
+	if o := v.children[id]; o != nil && o.BelongsTo(v.owner) {
 		return liveOf(o)
 	}
 	return rules.Live{}
@@ -81,36 +81,36 @@ func liveOf(o *watch.Object) rules.Live {
 	return rules.Live{Object: o.Content(), Applied: o.Applied()}
 }
 
-func (r *Resource) owned(rule *rules.Rule, c *rules.Child) (all []rules.Live, err error) {
-	for id, o := range r.children {
-		if id.GVK == c.GVK && o.Rule() == rule.Name && o.Child() == c.ID && o.BelongsTo(r.owner) {
+func (v *Live) owned(rule *rules.Rule, c *rules.Child) (all []rules.Live, err error) {
+	for id, o := range v.children {
+		if id.GVK == c.GVK && o.Rule() == rule.Name && o.Child() == c.ID && o.BelongsTo(v.owner) {
 			all = append(all, liveOf(o))
 		}
 	}
-	if r.Unread[c.GVK] != nil {
+	if v.Unread[c.GVK] != nil {
 		return all, rules.ErrUnwatched
 	}
 	return all, nil
 }
 
 // lookup answers a query of a rule. What cannot be read is unknown.
-func (r *Resource) lookup(ctx context.Context, l *rules.Lookup, q rules.Query) (found []map[string]any, err error) {
-	k, err := r.cluster.Find(ctx, l.GVK)
+func (v *Live) lookup(ctx context.Context, l *rules.Lookup, q rules.Query) (found []map[string]any, err error) {
+	k, err := v.cluster.Find(ctx, l.GVK)
 	if discover.IsUnavailable(err) {
 		return nil, unread{err}
 	}
 	if err != nil {
-		r.failed = cmp.Or(r.failed, err)
+		v.failed = cmp.Or(v.failed, err)
 		return nil, rules.ErrUnwatched
 	}
 	if k == nil {
 		return nil, unread{discover.NoKindError{GVK: l.GVK}}
 	}
-	switch found, err = r.query(ctx, k, q); {
+	switch found, err = v.query(ctx, k, q); {
 	case err != nil && ctx.Err() == nil:
 		return nil, unread{err}
 	case err != nil:
-		r.failed = cmp.Or(r.failed, fmt.Errorf("lookup %q: %w", l.ID, err))
+		v.failed = cmp.Or(v.failed, fmt.Errorf("lookup %q: %w", l.ID, err))
 		return nil, rules.ErrUnwatched
 	}
 	slices.SortFunc(found, func(a, b map[string]any) int {
@@ -120,13 +120,13 @@ func (r *Resource) lookup(ctx context.Context, l *rules.Lookup, q rules.Query) (
 	return found, nil
 }
 
-func (r *Resource) query(ctx context.Context, k *discover.Kind, q rules.Query) (found []map[string]any, err error) {
+func (v *Live) query(ctx context.Context, k *discover.Kind, q rules.Query) (found []map[string]any, err error) {
 	namespace := q.Namespace
 	if q.Everywhere {
 		namespace = metav1.NamespaceAll
 	}
 	if q.Selector == nil {
-		u, err := r.cluster.Resource(k, namespace).Get(ctx, q.Name, metav1.GetOptions{})
+		u, err := v.cluster.Resource(k, namespace).Get(ctx, q.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 			return nil, nil
@@ -136,7 +136,8 @@ func (r *Resource) query(ctx context.Context, k *discover.Kind, q rules.Query) (
 		return []map[string]any{u.Object}, nil
 	}
 	options := metav1.ListOptions{LabelSelector: q.Selector.String()}
-	err = cluster.ForEach(ctx, r.cluster.Resource(k, namespace), options, func(u *unstructured.Unstructured) { found = append(found, u.Object) })
+	err = cluster.ForEach(ctx, v.cluster.Resource(k, namespace), options,
+		func(u *unstructured.Unstructured) { found = append(found, u.Object) })
 	return found, err
 }
 

@@ -2,163 +2,164 @@ package rendered
 
 import (
 	"context"
-	"slices"
+	"fmt"
+	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/cli/internal/cluster"
 	"reconcel/engine/discover"
-	"reconcel/engine/watch"
+	"reconcel/engine/report"
 	"reconcel/rules"
 	kindschema "reconcel/rules/schema"
 )
 
-// A Resource is a primary of a cluster with the objects of its rules.
+// A Resource is the state of one resource. Its JSON is documented.
 type Resource struct {
-	Self    *unstructured.Unstructured
-	Primary *rules.Primary
-	// Unread says why the objects of a kind are not known, or not all.
-	Unread map[schema.GroupVersionKind]error
-
-	owner    rules.Owner
-	cluster  *cluster.Cluster
-	lists    *cluster.Lists
-	children map[rules.Identity]*watch.Object // of the kinds of children, whoever owns them
-	failed   error                            // of a lookup: the rendering is not valid
-	numbers  kindschema.NumberFields
+	APIVersion         string       `json:"apiVersion"`
+	Kind               string       `json:"kind"`
+	Namespace          string       `json:"namespace,omitempty"`
+	Name               string       `json:"name"`
+	UID                types.UID    `json:"uid"`
+	State              State        `json:"state"`
+	Reason             string       `json:"reason"` // that of a condition, or one of those that become gets
+	Message            string       `json:"message"`
+	Since              *metav1.Time `json:"since,omitempty"` // nil: not known
+	Generation         int64        `json:"generation,omitempty"`
+	ObservedGeneration int64        `json:"observedGeneration,omitempty"`
+	Deleting           bool         `json:"deleting,omitempty"`
 }
 
-// Read lists the kinds of the children, each once.
-func Read(ctx context.Context, live *cluster.Cluster, lists *cluster.Lists, primary *rules.Primary, self *unstructured.Unstructured) (*Resource, error) {
-	r := &Resource{Self: self, Primary: primary, Unread: map[schema.GroupVersionKind]error{}, cluster: live, lists: lists, children: map[rules.Identity]*watch.Object{}}
-	r.owner = OwnerOf(self)
-	var err error
-	if r.numbers, err = live.NumberFields(ctx, primary.UsedKinds()); err != nil {
-		return nil, err
+// A Reporter reads the state of the resources of a kind.
+type Reporter struct {
+	HasConditions bool         // reconcel writes conditions into them
+	events        newestEvents // instead of conditions
+}
+
+// NewReporter asks whether reconcel writes conditions into the resources of a kind. It never
+// does so for a kind of Kubernetes itself.
+func NewReporter(ctx context.Context, kinds discover.Kinds, k discover.Kind) (*Reporter, error) {
+	if kindschema.BuiltInGroup(k.GVK.Group) {
+		return &Reporter{}, nil
 	}
-	for _, gvk := range r.kinds() {
-		k, err := live.Find(ctx, gvk)
-		switch {
-		case discover.IsUnavailable(err):
-			r.Unread[gvk] = err
-		case err != nil:
-			return nil, err
-		case k == nil:
-			r.Unread[gvk] = discover.NoKindError{GVK: gvk}
-		default:
-			if err := r.list(ctx, k); err != nil {
-				return nil, err
-			}
+	owners, err := kinds.Ownership(ctx, k.GVK)
+	if discover.IsUnavailable(err) {
+		return &Reporter{HasConditions: true}, nil // The objects show whether they have any.
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the schema of %s: %w", k.GVK.GroupKind(), err)
+	}
+	return &Reporter{HasConditions: owners.Conditions != discover.NoConditions}, nil
+}
+
+// ResourceOf reads the state of one resource.
+func ResourceOf(ctx context.Context, live *cluster.Cluster, k *discover.Kind,
+	u *unstructured.Unstructured) (Resource, error) {
+	r, err := NewReporter(ctx, live.Kinds, *k)
+	if err != nil {
+		return Resource{}, err
+	}
+	_ = r.ReadEvents(ctx, live, k, u.GetNamespace()) // Without permission to list Events, none are shown.
+	return r.Resource(u), nil
+}
+
+// Resource returns the state of a resource.
+func (r *Reporter) Resource(u *unstructured.Unstructured) Resource {
+	s := Resource{
+		APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(),
+		Generation: u.GetGeneration(), Deleting: u.GetDeletionTimestamp() != nil,
+	}
+	if r.HasConditions {
+		s.readConditions(u)
+	} else if state, report, ok := report.ReportedAnnotation(u); ok {
+		s.become(State(state), report.Reason, report.Message, nil)
+	} else {
+		s.readEvent(r.events[s.UID])
+	}
+	if rules.Paused(u.Object) && s.State != Paused {
+		s.become(Paused, "Paused", "paused by the annotation "+rules.AnnotationPaused, nil)
+		return s
+	}
+	if held := OwnFinalizers(u); s.Deleting && len(held) > 0 {
+		s.explainDeletion(u, held)
+	}
+	return s
+}
+
+func (r *Resource) become(state State, reason, message string, since *metav1.Time) {
+	r.State, r.Reason, r.Message, r.Since = state, reason, message, since
+}
+
+// readConditions sets the state from the conditions that reconcel has written.
+func (r *Resource) readConditions(u *unstructured.Unstructured) {
+	conditions := ConditionsOf(u)
+	state, by := report.ReportedState(conditions)
+	if by == nil {
+		created := u.GetCreationTimestamp()
+		r.become(Unknown, "NotObserved", "reconcel has not written conditions yet", &created)
+		return
+	}
+	if state == "" {
+		state = string(Unknown)
+	}
+	r.become(State(state), by.Reason, by.Message, nil)
+	if since := by.LastTransitionTime; !since.IsZero() {
+		r.Since = &since
+	}
+	observed := meta.FindStatusCondition(conditions, "Ready").ObservedGeneration
+	if r.ObservedGeneration = observed; observed > 0 && observed < r.Generation {
+		r.become(Unknown, "NotObserved",
+			fmt.Sprintf("generation %d is not observed yet; generation %d was %s: %s", r.Generation, observed, r.State,
+				r.Message), changedAt(u))
+	}
+}
+
+// explainDeletion sets why a resource that is being deleted still exists. An error
+// that keeps reconcel from removing its finalizer takes precedence.
+func (r *Resource) explainDeletion(u *unstructured.Unstructured, held []string) {
+	switch r.State {
+	case Stalled, Retrying:
+	case Waiting:
+		r.Since = u.GetDeletionTimestamp()
+	default:
+		r.become(Waiting, "Deleting", "held by the finalizer "+strings.Join(held, ", "), u.GetDeletionTimestamp())
+	}
+}
+
+// OwnFinalizers returns the finalizers of reconcel that hold a resource.
+func OwnFinalizers(u *unstructured.Unstructured) (held []string) {
+	for _, f := range u.GetFinalizers() {
+		if strings.HasPrefix(f, rules.Finalizer("")) {
+			held = append(held, f)
 		}
 	}
-	return r, nil
+	return held
 }
 
-// OwnerOf returns a resource as the owner of objects.
-func OwnerOf(self *unstructured.Unstructured) rules.Owner {
-	return rules.Owner{Kind: self.GroupVersionKind().GroupKind(), Namespace: self.GetNamespace(), Name: self.GetName(), UID: self.GetUID()}
-}
-
-// kinds returns the kinds of the children, in the order of the rules.
-func (r *Resource) kinds() (all []schema.GroupVersionKind) {
-	for _, rule := range r.Primary.Rules {
-		for _, c := range rule.Children {
-			if !slices.Contains(all, c.GVK) {
-				all = append(all, c.GVK)
-			}
+// ConditionsOf returns the well-formed conditions of a resource.
+func ConditionsOf(u *unstructured.Unstructured) (all []metav1.Condition) {
+	status, _ := u.Object["status"].(map[string]any)
+	list, _ := status["conditions"].([]any)
+	for _, item := range list {
+		var c metav1.Condition
+		entry, _ := item.(map[string]any)
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(entry, &c) == nil {
+			all = append(all, c)
 		}
 	}
 	return all
 }
 
-// list reads the objects of one kind. If not all namespaces may be read, it reads that of
-// the resource. Objects that cannot be read are unknown.
-func (r *Resource) list(ctx context.Context, k *discover.Kind) error {
-	namespace := r.namespace(k.GVK)
-	err := r.listIn(ctx, k, namespace)
-	if apierrors.IsForbidden(err) {
-		r.Unread[k.GVK] = err
-		if own := r.Self.GetNamespace(); k.Namespaced && namespace == metav1.NamespaceAll && own != "" {
-			err = r.listIn(ctx, k, own)
+// changedAt returns the time of the last change outside the status, or nil.
+func changedAt(u *unstructured.Unstructured) (last *metav1.Time) {
+	for _, entry := range u.GetManagedFields() {
+		if entry.Subresource == "" && entry.Time != nil && (last == nil || last.Before(entry.Time)) {
+			last = entry.Time
 		}
 	}
-	switch {
-	case apierrors.IsForbidden(err):
-		return nil
-	case err != nil && ctx.Err() == nil:
-		r.Unread[k.GVK] = err
-		return nil
-	}
-	return err
-}
-
-func (r *Resource) listIn(ctx context.Context, k *discover.Kind, namespace string) error {
-	r.lists.NeedWhole(k) // Expressions may read everything.
-	all, err := r.lists.Of(ctx, k, namespace)
-	for _, u := range all {
-		r.children[rules.Identity{GVK: k.GVK, Namespace: u.GetNamespace(), Name: u.GetName()}] = watch.NewUntrimmed(u)
-	}
-	return err
-}
-
-// namespace returns the only namespace of the children of a kind, or NamespaceAll.
-func (r *Resource) namespace(gvk schema.GroupVersionKind) string {
-	found := ""
-	for _, rule := range r.Primary.Rules {
-		for _, c := range rule.Children {
-			if c.GVK != gvk {
-				continue
-			}
-			at := rule.ChildNamespace(c)
-			name := at.Name
-			if at.OfPrimary {
-				name = home(r.Self)
-			}
-			if name == "" || found != "" && found != name {
-				return metav1.NamespaceAll
-			}
-			found = name
-		}
-	}
-	return found
-}
-
-// home returns the namespace of the children of a resource. Those of a Namespace are in it.
-func home(self *unstructured.Unstructured) string {
-	if self.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
-		return self.GetName()
-	}
-	return self.GetNamespace()
-}
-
-// Objects returns the objects that belong to the resource.
-func (r *Resource) Objects() (all []*unstructured.Unstructured) {
-	for _, o := range r.children {
-		if o.BelongsTo(r.owner) {
-			all = append(all, &unstructured.Unstructured{Object: o.Content()})
-		}
-	}
-	return all
-}
-
-// Find returns a finding that is more precise than one of OfObject: why an object that
-// seems to be missing is not there, or is not known.
-func (r *Resource) Find(d *rules.Desired) Finding {
-	found := OfObject(d)
-	if found.State != Missing {
-		return found
-	}
-	if o := r.children[d.Identity]; o != nil {
-		return Finding{Failed, "the name is taken: it exists, and is " + o.Holder()}
-	}
-	switch err := r.Unread[d.Identity.GVK]; {
-	case discover.IsNoKind(err):
-		return Finding{Missing, err.Error()}
-	case err != nil:
-		return Finding{Unknown, err.Error()}
-	}
-	return found
+	return last
 }

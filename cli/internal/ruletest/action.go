@@ -126,7 +126,8 @@ func (a patch) do(ctx context.Context, p *player) error {
 		return err
 	}
 	return p.each(ctx, "patch %s: %v", []*reference{a.objects}, func(of *schema.Kind, u *unstructured.Unstructured) error {
-		_, err := p.resource(of, u.GetNamespace()).Patch(ctx, u.GetName(), a.kind, body, metav1.PatchOptions{FieldManager: someone}, a.subresources...)
+		_, err := p.resource(of, u.GetNamespace()).Patch(ctx, u.GetName(), a.kind, body,
+			metav1.PatchOptions{FieldManager: someone}, a.subresources...)
 		return err
 	})
 }
@@ -160,7 +161,8 @@ func (p *player) resource(kind *schema.Kind, namespace string) dynamic.ResourceI
 
 // each calls do for every object that the references match. The format is that of its
 // error, for the object and the cause.
-func (p *player) each(ctx context.Context, format string, refs []*reference, do func(*schema.Kind, *unstructured.Unstructured) error) error {
+func (p *player) each(ctx context.Context, format string, refs []*reference,
+	do func(*schema.Kind, *unstructured.Unstructured) error) error {
 	for _, ref := range refs {
 		found, err := p.find(ctx, ref)
 		if err != nil {

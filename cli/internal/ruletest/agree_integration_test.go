@@ -24,9 +24,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"reconcel/cli/internal/ruletest"
-	"reconcel/internal/devcluster"
 	"reconcel/rules"
 	"reconcel/rules/source"
+	"reconcel/test/devcluster"
 )
 
 // controllers are the ones that the in-memory cluster implements, too. The test files do

@@ -64,7 +64,8 @@ func (p *player) again(ctx context.Context, m Memory) []Failure {
 		}
 		i := slices.IndexFunc(p.failures, func(f failure) bool { return errors.Is(f.Err, left[0].Err) })
 		f := p.failures[i]
-		return failureAt(f.pos, "an expected failure did not happen (%s): %d more such requests were expected", f.text, missing)
+		return failureAt(f.pos, "an expected failure did not happen (%s): %d more such requests were expected", f.text,
+			missing)
 	}
 	m.Recover()
 	if err := m.Advance(ctx, calm); err != nil {
@@ -123,7 +124,8 @@ type uncollectedError struct{ write *sim.Write }
 // Error quotes the answer of the cluster.
 func (e *uncollectedError) Error() string {
 	w := e.write
-	return fmt.Sprintf("the garbage collector's %s of %s is rejected: %v", w.Verb, path.Join(w.Kind.Kind, w.Namespace, w.Name), w.Err)
+	return fmt.Sprintf("the garbage collector's %s of %s is rejected: %v", w.Verb,
+		path.Join(w.Kind.Kind, w.Namespace, w.Name), w.Err)
 }
 
 // waitForEnd completes the teardown of the primaries. It marks new children ready.
@@ -166,7 +168,8 @@ func (p *player) markReady(ctx context.Context, marked map[string]bool) (some bo
 	}
 	for _, u := range all {
 		kind := p.suite.setting.Kinds.Kind(u.GroupVersionKind())
-		if u.GetLabels()[rules.LabelRule] == "" || u.GetDeletionTimestamp() != nil || !kind.Status || marked[string(u.GetUID())] {
+		if u.GetLabels()[rules.LabelRule] == "" || u.GetDeletionTimestamp() != nil || !kind.Status ||
+			marked[string(u.GetUID())] {
 			continue
 		}
 		marked[string(u.GetUID())] = true
@@ -200,7 +203,8 @@ func (p *player) left(ctx context.Context) ([]string, error) {
 // with --cascade=orphan has removed its owner.
 func isOrphan(u *unstructured.Unstructured) bool {
 	annotations := u.GetAnnotations()
-	owned := len(u.GetOwnerReferences()) > 0 || annotations[rules.AnnotationOwner] != "" || len(rules.SharesOf(u.Object)) > 0
+	owned := len(u.GetOwnerReferences()) > 0 || annotations[rules.AnnotationOwner] != "" ||
+		len(rules.SharesOf(u.Object)) > 0
 	return annotations[rules.AnnotationOrphan] == "true" || !owned
 }
 

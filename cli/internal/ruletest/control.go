@@ -83,7 +83,8 @@ type failure struct {
 
 func (r *reader) failure(n *source.Node) failure {
 	f := failure{pos: n.Pos, Failure: sim.Failure{
-		Verb: literalAt(n, "verb"), Namespace: literalAt(n, "namespace"), Name: literalAt(n, "name"), Subresource: literalAt(n, "subresource"), Times: 1,
+		Verb: literalAt(n, "verb"), Namespace: literalAt(n, "namespace"), Name: literalAt(n, "name"),
+		Subresource: literalAt(n, "subresource"), Times: 1,
 	}}
 	if kind := n.At("kind"); kind != nil {
 		if of := r.allOfKind(kind.Literal()).of; of != nil {
@@ -114,8 +115,10 @@ func (r *reader) failure(n *source.Node) failure {
 
 // codes are the HTTP status codes of reasons. ConnectionLost has none.
 var codes = map[string]int32{
-	"Forbidden": http.StatusForbidden, "NotFound": http.StatusNotFound, "AlreadyExists": http.StatusConflict, "Conflict": http.StatusConflict,
-	"Invalid": http.StatusUnprocessableEntity, "TooManyRequests": http.StatusTooManyRequests, "InternalError": http.StatusInternalServerError,
+	"Forbidden": http.StatusForbidden, "NotFound": http.StatusNotFound, "AlreadyExists": http.StatusConflict,
+	"Conflict": http.StatusConflict,
+	"Invalid":  http.StatusUnprocessableEntity, "TooManyRequests": http.StatusTooManyRequests,
+	"InternalError":      http.StatusInternalServerError,
 	"ServiceUnavailable": http.StatusServiceUnavailable, "Timeout": http.StatusGatewayTimeout,
 }
 

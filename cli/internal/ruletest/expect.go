@@ -108,7 +108,8 @@ func (e objects) checkOne(want *unstructured.Unstructured, there []*unstructured
 // mayBe reports whether an object may be the expected one. The version does not
 // matter, because the cluster serves the object in all versions.
 func mayBe(want, u *unstructured.Unstructured) bool {
-	return want.GroupVersionKind().GroupKind() == u.GroupVersionKind().GroupKind() && want.GetNamespace() == u.GetNamespace() &&
+	return want.GroupVersionKind().GroupKind() == u.GroupVersionKind().GroupKind() &&
+		want.GetNamespace() == u.GetNamespace() &&
 		(want.GetName() == "" || want.GetName() == u.GetName())
 }
 

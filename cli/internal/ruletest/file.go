@@ -27,7 +27,8 @@ func Parse(file source.File) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &File{Rules: literalsIn(root.At("rules")), CRDs: literalsIn(root.At("crds")), source: file, cases: root.At("cases")}, nil
+	return &File{Rules: literalsIn(root.At("rules")), CRDs: literalsIn(root.At("crds")), source: file,
+		cases: root.At("cases")}, nil
 }
 
 // A Setting has the rules and kinds that the cases of a file need.

@@ -38,7 +38,8 @@ func (r *reader) event(n *source.Node) event {
 		kind, reason = "", kind
 	}
 	if both && kind != "Normal" && kind != "Warning" || strings.Contains(reason, " ") {
-		r.complain(n.Pos, "for more, write {type: …, reason: …, note: …}", "events: %q is neither a reason nor Normal or Warning and a reason", text)
+		r.complain(n.Pos, "for more, write {type: …, reason: …, note: …}",
+			"events: %q is neither a reason nor Normal or Warning and a reason", text)
 	}
 	return event{pos: n.Pos, kind: kind, reason: reason}
 }
@@ -63,8 +64,10 @@ func (e events) check(p *player) (all []Failure) {
 
 func (e *event) matches(got *sim.Event) bool {
 	about := &got.About
-	return (e.kind == "" || e.kind == got.Type) && (e.reason == "" || e.reason == got.Reason) && strings.Contains(got.Note, e.note) &&
-		(e.about == nil || e.about.of.GVK.Kind == about.Kind && e.about.namespace == about.Namespace && (e.about.name == "" || e.about.name == about.Name))
+	return (e.kind == "" || e.kind == got.Type) && (e.reason == "" || e.reason == got.Reason) && strings.Contains(got.Note,
+		e.note) &&
+		(e.about == nil || e.about.of.GVK.Kind == about.Kind && e.about.namespace == about.Namespace && (e.about.name == "" ||
+			e.about.name == about.Name))
 }
 
 // String returns the expected Event as in messages.

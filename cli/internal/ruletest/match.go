@@ -92,7 +92,8 @@ func diffValues(want, got any) string {
 func diffTexts(want, got string) string {
 	var b strings.Builder
 	_ = difflib.WriteUnifiedDiff(&b, difflib.UnifiedDiff{ // Writes to a Builder do not fail.
-		A: slices.Collect(strings.Lines(want)), B: slices.Collect(strings.Lines(got)), FromFile: "want", ToFile: "got", Context: 3,
+		A: slices.Collect(strings.Lines(want)), B: slices.Collect(strings.Lines(got)), FromFile: "want", ToFile: "got",
+		Context: 3,
 	})
 	return b.String()
 }

@@ -95,5 +95,6 @@ func (n *kindNames) hint(gvk runtimeschema.GroupVersionKind) string {
 	if others := n.kinds[gvk.Kind]; len(others) > 0 {
 		return "there is " + others[0].GVK.GroupVersion().String() + ", kind: " + gvk.Kind
 	}
-	return cmp.Or(source.Suggest(gvk.Kind, slices.Collect(maps.Keys(n.kinds))), "name its CustomResourceDefinition in crds:")
+	return cmp.Or(source.Suggest(gvk.Kind, slices.Collect(maps.Keys(n.kinds))),
+		"name its CustomResourceDefinition in crds:")
 }

@@ -26,6 +26,7 @@ import (
 
 	"reconcel/cli/internal/ruletest"
 	"reconcel/engine"
+	"reconcel/engine/access"
 	"reconcel/rules"
 	"reconcel/rules/schema"
 	"reconcel/sim"
@@ -48,7 +49,7 @@ type realPlace struct {
 // run runs the controller until stop is called.
 func (r *realPlace) run(ctx context.Context) (stop func() error, err error) {
 	r.config.QPS = -1
-	e, err := engine.New(engine.Options{Config: r.config, Log: slog.New(slog.DiscardHandler), Namespace: "kube-system"}, r.setting.Program)
+	e, err := engine.New(access.Options{Config: r.config, Log: slog.New(slog.DiscardHandler), Namespace: "kube-system"}, r.setting.Program)
 	if err != nil {
 		return nil, err
 	}

@@ -93,7 +93,8 @@ func (r *Result) write(b *bytes.Buffer, details Details) {
 	case len(r.Cases) == 0:
 		fmt.Fprintf(b, "ok    %s  no cases to run\n", r.File)
 	case failed > 0:
-		fmt.Fprintf(b, "FAIL  %s  %d of %s failed  %s\n", r.File, failed, countOf(len(r.Cases), "case"), inMilliseconds(r.Took))
+		fmt.Fprintf(b, "FAIL  %s  %d of %s failed  %s\n", r.File, failed, countOf(len(r.Cases), "case"),
+			inMilliseconds(r.Took))
 	default:
 		fmt.Fprintf(b, "ok    %s  %s  %s\n", r.File, countOf(len(r.Cases), "case"), inMilliseconds(r.Took))
 	}

@@ -79,7 +79,8 @@ func (v *Validator) logMissing(ctx context.Context, needed []deploy.Access) {
 
 // denied returns the verbs that this process lacks in a namespace; "" is all
 // namespaces.
-func denied(ctx context.Context, reviews authorization.SelfSubjectAccessReviewInterface, a deploy.Access, namespace string) (verbs []string, err error) {
+func denied(ctx context.Context, reviews authorization.SelfSubjectAccessReviewInterface, a deploy.Access,
+	namespace string) (verbs []string, err error) {
 	for _, verb := range a.Verbs {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 			ResourceAttributes: &authorizationv1.ResourceAttributes{

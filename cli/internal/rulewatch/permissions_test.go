@@ -13,10 +13,10 @@ import (
 
 	"reconcel/cli/internal/judge"
 	"reconcel/deploy"
-	"reconcel/internal/e2e"
 	"reconcel/rules"
 	kindschema "reconcel/rules/schema"
 	"reconcel/rules/source"
+	"reconcel/test/e2e"
 )
 
 const deploymentRule = `apiVersion: reconcel.dev/v1alpha1

@@ -35,7 +35,8 @@ func (w *Watch) Approve(ctx context.Context) (*rules.Program, error) {
 	w.Metrics.activated(hash)
 	w.Metrics.rejected()
 	w.publish(w.State().activated(hash).rejected(digestOf(w.Read()), invalid))
-	w.Log.Error("rules invalid, starting with the last valid rules", "hash", hash.String(), "error", summary(split(invalid)))
+	w.Log.Error("rules invalid, starting with the last valid rules", "hash", hash.String(),
+		"error", summary(split(invalid)))
 	return last.Program, nil
 }
 

@@ -117,9 +117,12 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 	}
 	m := &Metrics{
-		successful: gauge("reconcel_rules_last_reload_successful", "Whether the last reload of the rules files succeeded (1) or not (0)."),
-		since:      gauge("reconcel_rules_last_reload_success_timestamp_seconds", "Time at which the active rules were loaded."),
-		valid:      gauge("reconcel_rules_valid_for_cluster", "Whether the active rules are valid for the current schemas of the cluster (1) or not (0)."),
+		successful: gauge("reconcel_rules_last_reload_successful",
+			"Whether the last reload of the rules files succeeded (1) or not (0)."),
+		since: gauge("reconcel_rules_last_reload_success_timestamp_seconds",
+			"Time at which the active rules were loaded."),
+		valid: gauge("reconcel_rules_valid_for_cluster",
+			"Whether the active rules are valid for the current schemas of the cluster (1) or not (0)."),
 		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "reconcel_rules_info", Help: "Constant 1, labelled with the hash of the active rules files.",
 		}, []string{"hash"}),

@@ -12,9 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/internal/e2e"
 	"reconcel/rules"
-	"reconcel/rules/source"
+	"reconcel/test/e2e"
 )
 
 func TestRulesThatCannotBeActiveYet(t *testing.T) {
@@ -105,24 +104,5 @@ func TestRulesFromAPipe(t *testing.T) {
 	New(w, rules.Compile(sources)).Start(ctx).Wait()
 	if ctx.Err() != nil {
 		t.Error("a pipe is still watched after 10 s")
-	}
-}
-
-// TestBusyFolder keeps changing a file beside the rules.
-func TestBusyFolder(t *testing.T) {
-	folder := t.TempDir()
-	write(t, filepath.Join(folder, "rules.yaml"), named("a"))
-	w, f, _ := watchOf(folder)
-	reads, read := atomic.Int64{}, w.Read
-	w.Read = func() ([]source.File, source.Errors) { reads.Add(1); return read() }
-	startWatch(t, w)
-	started := time.Now()
-	for i := range 2000 {
-		write(t, filepath.Join(folder, "log"), fmt.Sprint(i))
-	}
-	write(t, filepath.Join(folder, "rules.yaml"), named("b"))
-	awaitState(t, f, "b", 0)
-	if most := 5 + int64(time.Since(started)/settle); reads.Load() > most {
-		t.Errorf("the rules were read %d times in %s, want at most %d", reads.Load(), time.Since(started), most)
 	}
 }

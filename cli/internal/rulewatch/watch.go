@@ -7,27 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
-
+	"reconcel/cli/internal/filewatch"
 	"reconcel/cli/internal/judge"
 	"reconcel/engine/discover"
 	"reconcel/rules"
 	"reconcel/rules/source"
 )
 
-// A change counts only if a second read after settle finds the same content,
-// because the file may still be written.
-const (
-	pollEvery = 2 * time.Second
-	settle    = 100 * time.Millisecond
-)
+// retryEvery is the interval at which the engine is asked again to reload.
+const retryEvery = 2 * time.Second
 
 // recheckEvery is the interval at which invalid rules are validated again, because
 // the schemas of the cluster may have changed.
@@ -51,28 +45,23 @@ type Options struct {
 	Metrics *Metrics
 }
 
-// A Watch reads rules files repeatedly, and reloads the engine when they are valid.
-// It compares contents, so it does not matter how the files are written: by a
-// rename, by the link of a ConfigMap, or in place. File notifications only make it
-// read sooner.
+// A Watch reads rules files whenever they change, and reloads the engine when they are valid.
 type Watch struct {
 	Options
 	state atomic.Pointer[State]
 
-	active    *rules.Loaded
-	hash      digest // of the active rules
-	invalid   error  // of the first rules, without a cluster
-	pending   *pending
-	lastRead  digest
-	since     time.Time        // when lastRead was first read
-	published discover.Schemas // nil: not known yet
+	active  *rules.Loaded
+	hash    digest // of the active rules
+	invalid error  // of the first rules, without a cluster
 }
 
-// pending are rules that differ from the active ones and cannot become active.
-type pending struct {
+// contents are what the files have, and what became of it.
+type contents struct {
+	files  []source.File
+	unread source.Errors
 	hash   digest
-	loaded *rules.Loaded // nil: they are invalid
-	reason string
+	loaded *rules.Loaded // nil: not judged yet, or invalid
+	reason string        // why they are not active
 	retry  time.Time
 }
 
@@ -108,127 +97,109 @@ func (w *Watch) run(ctx context.Context) {
 			return
 		}
 	}
-	notifications, stop := w.notifications()
-	defer stop()
-	var readAt time.Time
-	next := time.NewTimer(pollEvery)
-	defer next.Stop()
+	changed := make(chan *contents)
+	var reading sync.WaitGroup
+	if len(w.Paths) > 0 {
+		reading.Go(func() { w.read(ctx, changed) })
+	}
+	defer reading.Wait()
+	retry := time.NewTicker(retryEvery)
+	defer retry.Stop()
+	var last *contents           // nil: not read yet
+	var schemas discover.Schemas // nil: not known yet
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-notifications:
-			if wait := settle - time.Since(readAt); wait > 0 {
-				next.Reset(wait) // Other files in the folder may change all the time.
-				continue
+		case last = <-changed:
+		case schemas = <-w.Schemas:
+			if last != nil {
+				last.retry = time.Time{} // The rules may be valid now.
 			}
-		case w.published = <-w.Schemas:
-			if w.pending != nil {
-				w.pending.retry = time.Time{} // The rules may be valid now.
-			}
-		case <-next.C:
+		case <-retry.C:
 		}
-		readAt = time.Now()
-		wait := pollEvery
-		if len(w.Paths) > 0 {
-			wait = w.reread(ctx)
+		if last != nil {
+			w.follow(ctx, last)
 		}
-		next.Reset(wait)
-		if w.published != nil && w.Validator.outdated(w.active, w.published) {
+		if schemas != nil && w.Validator.outdated(w.active, schemas) {
 			w.Validator.recheck(ctx, w.active)
-			if now := w.State().invalidForCluster(w.Validator.invalid); !slices.Equal(now.InvalidForCluster, w.State().InvalidForCluster) {
+			if now := w.State().invalidForCluster(w.Validator.invalid); !slices.Equal(now.InvalidForCluster,
+				w.State().InvalidForCluster) {
 				w.publish(now)
 			}
 		}
 	}
 }
 
-// notifications returns a channel that receives when a file may have changed.
-// Polling continues without notifications.
-func (w *Watch) notifications() (<-chan fsnotify.Event, func()) {
-	watcher, err := fsnotify.NewBufferedWatcher(100)
-	if err != nil {
-		w.Log.Debug("file notifications are unavailable, polling", "error", err)
-		return nil, func() {}
-	}
-	go func() {
-		for err := range watcher.Errors {
-			w.Log.Debug("file notifications may be lost, polling", "error", err)
+// read sends the contents of the files, at the start and whenever they have changed.
+func (w *Watch) read(ctx context.Context, changed chan<- *contents) {
+	var before digest
+	for {
+		var now *contents
+		look := func() digest {
+			files, unread := w.Read()
+			now = &contents{files: files, unread: unread, hash: digestOf(files, unread)}
+			return now.hash
 		}
-	}()
-	for _, path := range w.Paths {
-		// Watch the folder too: a file that replaces another is a new inode.
-		for _, folder := range []string{path, filepath.Dir(path)} {
-			if err := watcher.Add(folder); err != nil {
-				w.Log.Debug("file notifications are unavailable, polling", "path", folder, "error", err)
-			}
+		if filewatch.Wait(ctx, w.Log, w.Paths, before, look) == before {
+			return
+		}
+		select {
+		case changed <- now:
+			before = now.hash
+		case <-ctx.Done():
+			return
 		}
 	}
-	return watcher.Events, func() { _ = watcher.Close() }
 }
 
-// reread reads the rules, and returns the time until the next read.
-func (w *Watch) reread(ctx context.Context) time.Duration {
-	files, unread := w.Read()
-	now := digestOf(files, unread)
-	if now != w.lastRead {
-		w.lastRead, w.since = now, time.Now()
-	}
-	known := w.pending != nil && w.pending.hash == now
+// follow makes the rules of the files active, unless they already are or are not due yet.
+func (w *Watch) follow(ctx context.Context, c *contents) {
 	switch {
-	case now == w.hash:
-		if w.pending != nil {
-			w.activated(w.active, now)
-			w.Log.Info("rules files match the active rules again")
-		}
-		return pollEvery
-	case known && time.Now().Before(w.pending.retry):
-		return pollEvery
-	case time.Since(w.since) < settle:
-		return settle
+	case c.hash == w.hash && w.State().Rejected != nil:
+		w.activated(w.active, w.hash)
+		w.Log.Info("rules files match the active rules again")
+		return
+	case c.hash == w.hash || time.Now().Before(c.retry):
+		return
 	}
-	var loaded *rules.Loaded
-	if known {
-		loaded = w.pending.loaded
-	}
-	if loaded == nil {
-		var err error
-		if loaded, err = w.load(ctx, files, unread); err != nil {
-			if w.postpone(pending{hash: now, retry: time.Now().Add(recheckEvery)}, err) {
+	if c.loaded == nil {
+		loaded, err := w.load(ctx, c)
+		if err != nil {
+			if w.postpone(c, recheckEvery, err) {
 				w.reject(err)
 			}
-			return pollEvery
+			return
 		}
+		c.loaded = loaded
 	}
-	if err := w.Reload(ctx, loaded.Program); err != nil {
-		if ctx.Err() == nil && w.postpone(pending{hash: now, loaded: loaded, retry: time.Now().Add(pollEvery)}, err) {
+	if err := w.Reload(ctx, c.loaded.Program); err != nil {
+		if ctx.Err() == nil && w.postpone(c, retryEvery, err) {
 			w.Log.Error("reload failed, will retry", "error", err)
 		}
-		return pollEvery
+		return
 	}
-	w.activated(loaded, now)
-	w.Log.Info("rules reloaded", "files", len(files), "hash", now.String())
+	w.activated(c.loaded, c.hash)
+	w.Log.Info("rules reloaded", "files", len(c.files), "hash", c.hash.String())
 	if w.Validator != nil {
 		w.Validator.activated(ctx)
 	}
-	return pollEvery
 }
 
 // postpone records why rules are not active, and reports whether the reason is new.
-func (w *Watch) postpone(p pending, err error) bool {
-	p.reason = err.Error()
-	news := w.pending == nil || w.pending.hash != p.hash || w.pending.reason != p.reason
-	w.pending = &p
+func (w *Watch) postpone(c *contents, wait time.Duration, err error) (news bool) {
+	news = c.reason != err.Error()
+	c.reason, c.retry = err.Error(), time.Now().Add(wait)
 	w.Metrics.rejected()
 	if news {
-		w.publish(w.State().rejected(p.hash, err))
+		w.publish(w.State().rejected(c.hash, err))
 	}
 	return news
 }
 
 // activated records the active rules.
 func (w *Watch) activated(active *rules.Loaded, hash digest) {
-	w.active, w.hash, w.pending = active, hash, nil
+	w.active, w.hash = active, hash
 	w.Metrics.activated(hash)
 	w.publish(w.State().activated(hash))
 }
@@ -242,14 +213,14 @@ func (w *Watch) publish(s *State) {
 
 // load loads valid rules. It recovers from a panic, so that the active rules keep
 // running.
-func (w *Watch) load(ctx context.Context, files []source.File, unread source.Errors) (l *rules.Loaded, err error) {
+func (w *Watch) load(ctx context.Context, c *contents) (l *rules.Loaded, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			w.Log.Error("panic", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 			err = errors.New("internal error, see the log")
 		}
 	}()
-	l = w.active.Recompile(files, unread...)
+	l = w.active.Recompile(c.files, c.unread...)
 	if err = judge.Of(l, nil, w.Policy).Err(); err == nil {
 		err = w.Check(ctx, l)
 	}

@@ -38,13 +38,8 @@ type application struct {
 	kinds           *schema.Set // of Kubernetes and the CRDs of the manifests
 	name, namespace string
 	objects         []*object
-	fields          []*Field
-	lets            []let
 	first           []*unstructured.Unstructured
 	notes           []string
-
-	loaded  *rules.Loaded // the rules
-	cluster bool          // the resources have no namespace
 }
 
 // New makes rules, a CRD, an example and tests of manifests.
@@ -54,23 +49,26 @@ func New(manifests []*unstructured.Unstructured, o Options) (*Project, error) {
 		return nil, err
 	}
 	a.identify()
-	a.rename()
-	a.refer()
-	a.connect()
-	a.label()
-	a.collect(a.discover())
-	if err := a.ask(); err != nil {
+	templates := &templater{app: a}
+	templates.rename()
+	templates.refer()
+	templates.connect()
+	templates.label()
+	fields := &fieldSet{app: a}
+	fields.collect(fields.discover())
+	if err := fields.ask(); err != nil {
 		return nil, err
 	}
-	a.apply()
-	a.share()
+	fields.apply()
+	templates.share()
 	a.describe()
-	files, err := a.files()
+	w := &writer{app: a, fields: fields, lets: templates.lets}
+	files, err := w.files()
 	if err != nil {
 		return nil, err
 	}
 	p := &Project{Files: files, Notes: a.notes}
-	return p, a.verify(p)
+	return p, a.verify(p, w.loaded)
 }
 
 // sort decides what becomes a child, and what has to be there before.
@@ -81,7 +79,8 @@ func (a *application) sort(manifests []*unstructured.Unstructured) error {
 	for _, u := range manifests {
 		switch {
 		case u.GroupVersionKind().GroupKind() == a.Kind.GroupKind():
-			return fmt.Errorf("%s %s is of the kind that init defines: choose another --kind or --api-version", u.GetKind(), u.GetName())
+			return fmt.Errorf("%s %s is of the kind that init defines: choose another --kind or --api-version", u.GetKind(),
+				u.GetName())
 		case u.GetName() == "":
 			return fmt.Errorf("%s with generateName %q: a child needs a metadata.name", u.GetKind(), u.GetGenerateName())
 		case isHook(u) != "":
@@ -187,30 +186,36 @@ func (a *application) describe() {
 		}
 	}
 	if len(homeless) > 0 && len(homeless) < len(a.objects)-len(cluster) {
-		a.note("%s: without a namespace in the manifests; like the other objects, they go to that of the %s", list(homeless), a.Kind.Kind)
+		a.note("%s: without a namespace in the manifests; like the other objects, they go to that of the %s", list(homeless),
+			a.Kind.Kind)
 	}
 	a.describeReplicas()
 	if sums := a.checksums(); len(sums) > 0 {
-		a.note("%s: left out, because the rules would write the same value for ever; to restart Pods with their configuration, write an annotation "+
+		a.note("%s: left out, because the rules would write the same value for ever; to restart Pods with their "+
+			"configuration, write an annotation "+
 			"such as example.com/config: ${hash.sha256(json.marshal(...))}", strings.Join(sums, ", "))
 	}
 	if others := a.others(); len(others) > 0 {
 		a.note("namespace %s: allowed by allow.namespaces; it has to exist", strings.Join(others, ", "))
 	}
 	if len(constant) > 0 {
-		a.note("%s: the names do not begin with %q and are constant, so only one %s in a namespace can have these objects", list(constant), a.name, a.Kind.Kind)
+		a.note("%s: the names do not begin with %q and are constant, so only one %s in a namespace can have these objects",
+			list(constant), a.name, a.Kind.Kind)
 	}
 	if len(secrets) > 0 {
-		a.note("%s: the values are in %s; generate makes values in the cluster, and a lookup reads a Secret that exists", list(secrets), rulesFile)
+		a.note("%s: the values are in %s; generate makes values in the cluster, and a lookup reads a Secret that exists",
+			list(secrets), rulesFile)
 	}
 	if len(cluster) > 0 {
-		a.note("%s: cluster-scoped, so only one %s of that name in the cluster can have these objects", list(cluster), a.Kind.Kind)
+		a.note("%s: cluster-scoped, so only one %s of that name in the cluster can have these objects", list(cluster),
+			a.Kind.Kind)
 	}
 	if len(unknown) > 0 {
 		a.note("%s: not checked, because the manifests have no CRD of the kind", list(unknown))
 	}
 	if kinds := a.privileged(); len(kinds) > 0 {
-		a.note("%s: privileged kinds, which --allow-kind has to name; %s does so for commands in this folder", strings.Join(kinds, ", "), settingsFile)
+		a.note("%s: privileged kinds, which --allow-kind has to name; %s does so for commands in this folder",
+			strings.Join(kinds, ", "), settingsFile)
 	}
 }
 

@@ -9,25 +9,25 @@ import (
 )
 
 // ask asks about each field.
-func (a *application) ask() error {
-	if a.Ask == nil {
+func (set *fieldSet) ask() error {
+	if set.app.Ask == nil {
 		return nil
 	}
-	for _, f := range a.fields {
+	for _, f := range set.all {
 		for problem, asked := "", false; !asked || problem != ""; asked = true {
-			answer, err := a.Ask(f, problem)
+			answer, err := set.app.Ask(f, problem)
 			if err != nil {
 				return err
 			}
-			problem = a.answer(f, answer)
+			problem = set.answer(f, answer)
 		}
 	}
-	a.fields = slices.DeleteFunc(a.fields, func(f *Field) bool { return f.constant })
+	set.all = slices.DeleteFunc(set.all, func(f *Field) bool { return f.constant })
 	return nil
 }
 
 // answer changes a field, or returns what is wrong with the answer.
-func (a *application) answer(f *Field, answer string) (problem string) {
+func (set *fieldSet) answer(f *Field, answer string) (problem string) {
 	switch answer {
 	case "":
 		return ""
@@ -41,7 +41,7 @@ func (a *application) answer(f *Field, answer string) (problem string) {
 			return fmt.Sprintf("%q is not the name of a field: write letters and digits, with dots between fields", answer)
 		}
 	}
-	for _, other := range a.fields {
+	for _, other := range set.all {
 		if other != f && !other.constant && (beginsWith(other.Path, path) || beginsWith(path, other.Path)) {
 			return fmt.Sprintf("%s is there already", other.Name())
 		}

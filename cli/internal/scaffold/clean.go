@@ -64,7 +64,8 @@ func cleaned(u *unstructured.Unstructured, kinds *sim.Kinds) map[string]any {
 }
 
 // metadataPaths are the paths of the metadata in an object.
-var metadataPaths = []string{"metadata", "spec.template.metadata", "spec.jobTemplate.metadata", "spec.jobTemplate.spec.template.metadata", "spec.volumeClaimTemplates.*.metadata"}
+var metadataPaths = []string{"metadata", "spec.template.metadata", "spec.jobTemplate.metadata",
+	"spec.jobTemplate.spec.template.metadata", "spec.volumeClaimTemplates.*.metadata"}
 
 // withoutEmptyMetadata removes labels and annotations without an entry.
 func withoutEmptyMetadata(o map[string]any) {

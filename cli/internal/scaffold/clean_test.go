@@ -23,7 +23,7 @@ func TestLiveObjectsLoseDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range objects {
-		if o.GetKind() == "Secret" {
+		if o.Unstructured.GetKind() == "Secret" {
 			continue // The API server stores stringData as data.
 		}
 		want := cleaned(&o.Unstructured, kinds)

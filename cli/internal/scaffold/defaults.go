@@ -154,7 +154,8 @@ func (p preset) removeFrom(o map[string]any, within string) {
 }
 
 // jobLabels are those that the API server gives a Job and its Pods.
-var jobLabels = []string{"controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"}
+var jobLabels = []string{"controller-uid", "job-name", "batch.kubernetes.io/controller-uid",
+	"batch.kubernetes.io/job-name"}
 
 // withoutLabels removes labels of an object and its Pods.
 func withoutLabels(o map[string]any, names []string) {
@@ -177,7 +178,8 @@ func withoutPullPolicy(p place) {
 	container, _ := p.value.(map[string]any)
 	image := textAt(container, "image")
 	usual := "IfNotPresent"
-	if name := image[strings.LastIndexByte(image, '/')+1:]; !strings.ContainsAny(name, ":@") || strings.HasSuffix(name, ":latest") {
+	if name := image[strings.LastIndexByte(image, '/')+1:]; !strings.ContainsAny(name, ":@") ||
+		strings.HasSuffix(name, ":latest") {
 		usual = "Always"
 	}
 	if container["imagePullPolicy"] == usual {

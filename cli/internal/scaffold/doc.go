@@ -9,6 +9,9 @@
 //	fields      images, replicas, resources, hosts and variables become fields of the spec
 //	labels      repeated maps of labels become lets
 //
+// An application knows the manifests. A templater and a fieldSet change its templates, and a
+// writer writes the files.
+//
 // A template is a copy of an object in which some texts are values of the type expression.
 // The result renders the example back to the manifests, object for object: verify renders
 // it as the render command does, and compares.

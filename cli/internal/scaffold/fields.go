@@ -27,6 +27,12 @@ type Field struct {
 // Name returns the path of the field, such as spec.db.image.
 func (f *Field) Name() string { return "spec." + strings.Join(f.Path, ".") }
 
+// A fieldSet has the fields of the spec.
+type fieldSet struct {
+	app *application
+	all []*Field
+}
+
 // A find is a value that may become a field.
 type find struct {
 	of     *object
@@ -64,8 +70,8 @@ func quantities() spec.Schema {
 }
 
 // discover finds all values that may become fields.
-func (a *application) discover() (found []find) {
-	for _, o := range a.objects {
+func (set *fieldSet) discover() (found []find) {
+	for _, o := range set.app.objects {
 		add := func(pattern string, s spec.Schema, path ...string) {
 			each(o.template, pattern, func(p place) {
 				if fits(p.value, s) {
@@ -75,7 +81,7 @@ func (a *application) discover() (found []find) {
 		}
 		switch o.gvk.Kind {
 		case "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController":
-			if !a.leavesReplicas(o) {
+			if !set.app.leavesReplicas(o) {
 				add("spec.replicas", count(), "replicas")
 			}
 		case "CronJob":
@@ -171,7 +177,7 @@ func fits(value any, s spec.Schema) bool {
 }
 
 // collect makes fields of what was found. Equal values with one path are one field.
-func (a *application) collect(found []find) {
+func (set *fieldSet) collect(found []find) {
 	owners := map[string][]*object{} // objects with a find, by the kind of find
 	for _, f := range found {
 		if key := f.group(); !slices.Contains(owners[key], f.of) {
@@ -180,14 +186,14 @@ func (a *application) collect(found []find) {
 	}
 	for _, f := range found {
 		path := slices.Clone(f.path)
-		if f.of.component != "" && (len(owners[f.group()]) > 1 || a.isPart(f.of, owners[workloads])) {
+		if f.of.component != "" && (len(owners[f.group()]) > 1 || set.isPart(f.of, owners[workloads])) {
 			path = slices.Concat([]string{f.of.component}, path)
 		}
 		use := f.of.String() + " " + f.place.path
-		field := a.field(path, f.place.value)
+		field := set.field(path, f.place.value)
 		if field == nil {
 			field = &Field{Path: path, Value: f.place.value, owner: f.of, schema: f.schema}
-			a.fields = append(a.fields, field)
+			set.all = append(set.all, field)
 		}
 		field.Uses = append(field.Uses, use)
 		field.places = append(field.places, f.place)
@@ -206,17 +212,17 @@ func (f find) group() string {
 const workloads = "workload"
 
 // isPart reports whether an object has the component of one of several workloads.
-func (a *application) isPart(o *object, of []*object) bool {
+func (set *fieldSet) isPart(o *object, of []*object) bool {
 	return len(of) > 1 && slices.ContainsFunc(of, func(w *object) bool { return w.component == o.component })
 }
 
 // field returns the field of a path if it has that value. Otherwise it makes the path
 // unique.
-func (a *application) field(path []string, value any) *Field {
+func (set *fieldSet) field(path []string, value any) *Field {
 	last := path[len(path)-1]
 	for n := 2; ; n++ {
 		clash := false
-		for _, other := range a.fields {
+		for _, other := range set.all {
 			if slices.Equal(other.Path, path) && reflect.DeepEqual(other.Value, value) {
 				return other
 			}
@@ -234,8 +240,8 @@ func beginsWith(path, prefix []string) bool {
 }
 
 // apply writes the fields as expressions.
-func (a *application) apply() {
-	for _, f := range a.fields {
+func (set *fieldSet) apply() {
+	for _, f := range set.all {
 		for _, p := range f.places {
 			p.set(expression("${self.spec" + selected(f.Path) + "}"))
 		}
@@ -255,13 +261,13 @@ func selected(path []string) string {
 }
 
 // values returns the spec of the example.
-func (a *application) values() map[string]any {
-	return a.tree(func(f *Field) any { return f.Value })
+func (set *fieldSet) values() map[string]any {
+	return set.tree(func(f *Field) any { return f.Value })
 }
 
 // schema returns the fields of the spec with their types, as rules have them. The values in
 // the manifests are the defaults.
-func (a *application) schema() map[string]any { return a.tree((*Field).declared) }
+func (set *fieldSet) schema() map[string]any { return set.tree((*Field).declared) }
 
 // declared returns the type and the default of the field.
 func (f *Field) declared() any {
@@ -283,9 +289,9 @@ func (f *Field) declared() any {
 }
 
 // tree returns maps with what is about each field at its path.
-func (a *application) tree(about func(*Field) any) map[string]any {
+func (set *fieldSet) tree(about func(*Field) any) map[string]any {
 	root := map[string]any{}
-	for _, f := range a.fields {
+	for _, f := range set.all {
 		at := root
 		for _, name := range f.Path[:len(f.Path)-1] {
 			below, ok := at[name].(map[string]any)

@@ -29,35 +29,44 @@ const (
 
 func (a *application) exampleFile() string { return a.name + ".yaml" }
 
+// A writer writes the files.
+type writer struct {
+	app     *application
+	fields  *fieldSet
+	lets    []let
+	loaded  *rules.Loaded // the rules, as soon as they are written
+	cluster bool          // the resources have no namespace
+}
+
 // files writes all files.
-func (a *application) files() (all []source.File, err error) {
+func (w *writer) files() (all []source.File, err error) {
 	add := func(name string, data []byte, failed error) {
 		if err == nil && failed != nil {
 			err = fmt.Errorf("%s: %w", name, failed)
 		}
 		all = append(all, source.File{Name: name, Data: data})
 	}
-	text, failed := a.rules()
+	text, failed := w.rules()
 	add(rulesFile, text, failed)
 	if err != nil {
 		return nil, err
 	}
-	a.loaded = rules.Compile(all)
-	text, failed = a.definition()
+	w.loaded = rules.Compile(all)
+	text, failed = w.definition()
 	add(crdFile, text, failed)
-	text, failed = document(a.example())
-	add(a.exampleFile(), text, failed)
-	text, failed = a.tests()
+	text, failed = document(w.example())
+	add(w.app.exampleFile(), text, failed)
+	text, failed = w.tests()
 	add(testsFile, text, failed)
-	if len(a.first) > 0 {
+	if len(w.app.first) > 0 {
 		var first []any
-		for _, u := range a.first {
+		for _, u := range w.app.first {
 			first = append(first, u.Object)
 		}
 		text, failed = document(first...)
 		add(prerequisitesFile, text, failed)
 	}
-	if kinds := a.privileged(); len(kinds) > 0 {
+	if kinds := w.app.privileged(); len(kinds) > 0 {
 		text, failed = document(map[string]any{"allow-kind": texts(kinds)})
 		add(settingsFile, text, failed)
 	}
@@ -65,71 +74,71 @@ func (a *application) files() (all []source.File, err error) {
 }
 
 // definition writes the CRD that follows from the rules.
-func (a *application) definition() ([]byte, error) {
-	if err := a.loaded.Errors.Err(); err != nil {
+func (w *writer) definition() ([]byte, error) {
+	if err := w.loaded.Errors.Err(); err != nil {
 		return nil, err
 	}
-	found, mistakes, err := infer.Kinds(a.loaded.File, a.kinds)
+	found, mistakes, err := infer.Kinds(w.loaded.File, w.app.kinds)
 	if err != nil {
 		return nil, err
 	}
 	if len(mistakes) > 0 {
-		return nil, source.Collect(a.loaded.Sources, mistakes)
+		return nil, source.Collect(w.loaded.Sources, mistakes)
 	}
-	a.cluster = found[0].Cluster
+	w.cluster = found[0].Cluster
 	return found[0].YAML()
 }
 
 // example returns a resource with the values of the manifests.
-func (a *application) example() map[string]any {
-	metadata := map[string]any{"name": a.name}
-	if a.namespace != "" && !a.cluster {
-		metadata["namespace"] = a.namespace
+func (w *writer) example() map[string]any {
+	metadata := map[string]any{"name": w.app.name}
+	if w.app.namespace != "" && !w.cluster {
+		metadata["namespace"] = w.app.namespace
 	}
-	out := map[string]any{"apiVersion": a.Kind.GroupVersion().String(), "kind": a.Kind.Kind, "metadata": metadata}
-	if len(a.fields) > 0 {
-		out["spec"] = a.values()
+	out := map[string]any{"apiVersion": w.app.Kind.GroupVersion().String(), "kind": w.app.Kind.Kind, "metadata": metadata}
+	if len(w.fields.all) > 0 {
+		out["spec"] = w.fields.values()
 	}
 	return out
 }
 
 // rules writes the rules, with a table of the fields in front.
-func (a *application) rules() ([]byte, error) {
+func (w *writer) rules() ([]byte, error) {
 	rule := map[string]any{
-		"name": strings.ToLower(a.Kind.Kind),
-		"for":  map[string]any{"apiVersion": a.Kind.GroupVersion().String(), "kind": a.Kind.Kind},
+		"name": strings.ToLower(w.app.Kind.Kind),
+		"for":  map[string]any{"apiVersion": w.app.Kind.GroupVersion().String(), "kind": w.app.Kind.Kind},
 	}
-	if len(a.fields) > 0 {
-		rule["schema"] = node(map[string]any{"spec": a.schema()}, asIs)
+	if len(w.fields.all) > 0 {
+		rule["schema"] = node(map[string]any{"spec": w.fields.schema()}, asIs)
 	}
-	if len(a.lets) > 0 {
+	if len(w.lets) > 0 {
 		lets := map[string]any{}
-		for _, l := range a.lets {
+		for _, l := range w.lets {
 			lets[l.name] = l.value
 		}
 		rule["let"] = lets
 	}
 	var children []any
-	for _, o := range a.objects {
-		if o.constant && !a.isClusterScoped(o) {
+	for _, o := range w.app.objects {
+		if o.constant && !w.app.isClusterScoped(o) {
 			silence(o.template)
 		}
 		child := map[string]any{"id": o.id, "template": o.template}
 		if o.gvk.Kind == "Pod" || o.gvk.Kind == "Job" {
 			child["onChange"] = "replace" // Their Pods cannot be changed.
 		}
-		if a.leavesReplicas(o) {
+		if w.app.leavesReplicas(o) {
 			child["ignoreFields"] = texts([]string{"spec.replicas"})
 		}
 		children = append(children, child)
 	}
 	rule["children"] = children
-	if allowed := a.allowed(); len(allowed) > 0 {
+	if allowed := w.allowed(); len(allowed) > 0 {
 		rule["allow"] = allowed
 	}
 	set := map[string]any{"apiVersion": "reconcel.dev/v1alpha1", "kind": "Rules", "rules": []any{rule}}
 	n := node(set, escaped)
-	n.HeadComment = a.header()
+	n.HeadComment = w.header()
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
@@ -149,11 +158,11 @@ func silence(template map[string]any) {
 }
 
 // allowed returns what the rule does beyond the namespace of its resource.
-func (a *application) allowed() map[string]any {
+func (w *writer) allowed() map[string]any {
 	var kinds []any
 	seen := map[schema.GroupKind]bool{}
-	for _, o := range a.objects {
-		if gk := o.gvk.GroupKind(); a.isClusterScoped(o) && !seen[gk] {
+	for _, o := range w.app.objects {
+		if gk := o.gvk.GroupKind(); w.app.isClusterScoped(o) && !seen[gk] {
 			seen[gk] = true
 			kinds = append(kinds, map[string]any{"group": gk.Group, "kind": gk.Kind})
 		}
@@ -162,7 +171,7 @@ func (a *application) allowed() map[string]any {
 	if kinds != nil {
 		allowed["clusterScoped"] = kinds
 	}
-	if namespaces := a.others(); namespaces != nil {
+	if namespaces := w.app.others(); namespaces != nil {
 		allowed["namespaces"] = texts(namespaces)
 	}
 	return allowed
@@ -179,22 +188,22 @@ func (a *application) others() (namespaces []string) {
 }
 
 // header says what became a field, and what a reader has to know.
-func (a *application) header() string {
+func (w *writer) header() string {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "reconcel init made these rules from %s.\n", a.Source)
-	if len(a.fields) > 0 {
+	fmt.Fprintf(&b, "reconcel init made these rules from %s.\n", w.app.Source)
+	if len(w.fields.all) > 0 {
 		b.WriteString("\nThe fields of schema, and where their values are in the manifests:\n\n")
-		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		for _, f := range a.fields {
+		table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		for _, f := range w.fields.all {
 			name := f.Name()
 			for _, use := range f.Uses {
-				fmt.Fprintf(w, "  %s\t%s\n", name, use)
+				fmt.Fprintf(table, "  %s\t%s\n", name, use)
 				name = ""
 			}
 		}
-		_ = w.Flush() // A buffer takes everything.
+		_ = table.Flush() // A buffer takes everything.
 	}
-	for i, n := range a.notes {
+	for i, n := range w.app.notes {
 		if i == 0 {
 			b.WriteByte('\n')
 		}

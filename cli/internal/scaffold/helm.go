@@ -23,7 +23,8 @@ func withoutHelm(o map[string]any) (checksums []string) {
 		}
 		for name, value := range m {
 			checksum := key == "annotations" && strings.HasPrefix(name, "checksum/")
-			own := name == "helm.sh/chart" || name == "app.kubernetes.io/managed-by" && value == "Helm" || strings.HasPrefix(name, "meta.helm.sh/")
+			own := name == "helm.sh/chart" || name == "app.kubernetes.io/managed-by" && value == "Helm" ||
+				strings.HasPrefix(name, "meta.helm.sh/")
 			if checksum || own && !selected[name] {
 				delete(m, name)
 			}

@@ -23,8 +23,8 @@ func isLabels(o *object, key string, p place) (map[string]any, bool) {
 }
 
 // label writes the values of labels that are the name of the application, or begin with it.
-func (a *application) label() {
-	for _, o := range a.objects {
+func (t *templater) label() {
+	for _, o := range t.app.objects {
 		everywhere(place{value: o.template}, func(key string, p place) {
 			labels, ok := isLabels(o, key, p)
 			if !ok {
@@ -32,9 +32,9 @@ func (a *application) label() {
 			}
 			for name, value := range labels {
 				text, _ := value.(string)
-				if name == "kubernetes.io/metadata.name" && text == a.namespace && text != "" {
+				if name == "kubernetes.io/metadata.name" && text == t.app.namespace && text != "" {
 					labels[name] = expression(selfNamespace)
-				} else if written, named := a.nameOf(text); named && name != "helm.sh/chart" {
+				} else if written, named := t.app.nameOf(text); named && name != "helm.sh/chart" {
 					labels[name] = written
 				}
 			}
@@ -43,7 +43,7 @@ func (a *application) label() {
 }
 
 // share makes lets of the maps of labels that occur several times.
-func (a *application) share() {
+func (t *templater) share() {
 	type repeated struct {
 		labels map[string]any
 		of     *object
@@ -51,7 +51,7 @@ func (a *application) share() {
 	}
 	byText := map[string]*repeated{}
 	var order []string
-	for _, o := range a.objects {
+	for _, o := range t.app.objects {
 		everywhere(place{value: o.template}, func(key string, p place) {
 			labels, ok := isLabels(o, key, p)
 			if !ok {
@@ -74,12 +74,12 @@ func (a *application) share() {
 		if len(order) > 1 && r.of.component != "" {
 			name = r.of.component + "Labels"
 		}
-		name = a.unused(name)
+		name = t.app.unused(name)
 		base := name
-		for n := 2; slices.ContainsFunc(a.lets, func(l let) bool { return l.name == name }); n++ {
+		for n := 2; slices.ContainsFunc(t.lets, func(l let) bool { return l.name == name }); n++ {
 			name = fmt.Sprintf("%s%d", strings.TrimRight(base, "0123456789"), n)
 		}
-		a.lets = append(a.lets, let{name, r.labels})
+		t.lets = append(t.lets, let{name, r.labels})
 		for _, p := range r.places {
 			p.set(expression("${" + name + "}"))
 		}

@@ -45,7 +45,8 @@ func chooseName(objects []*object, kind string) string {
 		if 2*n < len(objects) {
 			continue
 		}
-		if c := cmp.Compare(n, counts[best]); c > 0 || c == 0 && (len(candidate) < len(best) || len(candidate) == len(best) && candidate < best) {
+		if c := cmp.Compare(n, counts[best]); c > 0 ||
+			c == 0 && (len(candidate) < len(best) || len(candidate) == len(best) && candidate < best) {
 			best = candidate
 		}
 	}
@@ -80,6 +81,13 @@ func chooseNamespace(objects []*object) string {
 	return best
 }
 
+// A templater writes what texts of templates have in common as expressions: the name and
+// namespace of the application, references between objects, and labels.
+type templater struct {
+	app  *application
+	lets []let
+}
+
 // nameOf returns a name as an expression, if it is that of the application or begins
 // with it.
 func (a *application) nameOf(name string) (expression, bool) {
@@ -91,18 +99,18 @@ func (a *application) nameOf(name string) (expression, bool) {
 }
 
 // rename writes the names and namespaces of the objects as expressions.
-func (a *application) rename() {
-	for _, o := range a.objects {
+func (t *templater) rename() {
+	for _, o := range t.app.objects {
 		metadata := o.template["metadata"].(map[string]any)
-		if name, named := a.nameOf(o.name); named {
+		if name, named := t.app.nameOf(o.name); named {
 			metadata["name"] = name
 		} else {
 			o.constant = true
 		}
-		if o.namespace == a.namespace || a.isClusterScoped(o) {
+		if o.namespace == t.app.namespace || t.app.isClusterScoped(o) {
 			o.namespace = ""
 			delete(metadata, "namespace")
-		} else if n := a.find("Namespace", o.namespace); n != nil {
+		} else if n := t.app.find("Namespace", o.namespace); n != nil {
 			metadata["namespace"] = expression("${" + n.id + ".metadata.name}")
 		}
 	}

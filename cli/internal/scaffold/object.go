@@ -62,7 +62,8 @@ var containers = []string{"initContainers", "containers"}
 // camel joins the words of a name: redis-leader becomes redisLeader.
 func camel(name string) string {
 	var b strings.Builder
-	for i, word := range strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for i, word := range strings.FieldsFunc(name,
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		if i > 0 {
 			word = strings.ToUpper(word[:1]) + word[1:]
 		}

@@ -64,24 +64,24 @@ var namedKinds = map[string][]string{
 }
 
 // refer writes references to other objects as references to their children.
-func (a *application) refer() {
-	for _, o := range a.objects {
+func (t *templater) refer() {
+	for _, o := range t.app.objects {
 		if pod, has := podPath(o.gvk.GroupKind()); has {
 			for _, r := range podReferences {
-				each(o.template, pod+r.pattern, func(p place) { a.referTo(r.kind, p) })
+				each(o.template, pod+r.pattern, func(p place) { t.referTo(r.kind, p) })
 			}
 		}
 		for _, r := range kindReferences[o.gvk.Kind] {
-			each(o.template, r.pattern, func(p place) { a.referTo(r.kind, p) })
+			each(o.template, r.pattern, func(p place) { t.referTo(r.kind, p) })
 		}
 		for _, pattern := range namedKinds[o.gvk.Kind] {
 			each(o.template, pattern, func(named place) {
 				m, _ := named.value.(map[string]any)
-				each(m, "name", func(p place) { a.referTo(textAt(m, "kind"), p) })
+				each(m, "name", func(p place) { t.referTo(textAt(m, "kind"), p) })
 			})
 		}
 		everywhere(place{value: o.template}, func(key string, p place) {
-			if key == "namespace" && p.value == a.namespace && a.namespace != "" {
+			if key == "namespace" && p.value == t.app.namespace && t.app.namespace != "" {
 				p.set(expression(selfNamespace))
 			}
 		})
@@ -90,16 +90,16 @@ func (a *application) refer() {
 
 // referTo writes the name of an object of a kind as a reference to its child. Without such
 // a child, it is written like any name.
-func (a *application) referTo(kind string, p place) {
+func (t *templater) referTo(kind string, p place) {
 	name, isText := p.value.(string)
 	if !isText {
 		return
 	}
-	if target := a.find(kind, name); target != nil {
+	if target := t.app.find(kind, name); target != nil {
 		p.set(expression("${" + target.id + ".metadata.name}"))
 		return
 	}
-	if written, named := a.nameOf(name); named {
+	if written, named := t.app.nameOf(name); named {
 		p.set(written)
 	}
 }
@@ -126,45 +126,45 @@ var hostVariable = regexp.MustCompile(hostNames)
 const settingPattern = `(?m)^[ \t]*[\w.-]*` + hostNames + `[\w.-]*[ \t]*[=:][ \t]*(NAME)[ \t]*$`
 
 // connect writes the addresses of Services in variables, arguments and configuration.
-func (a *application) connect() {
-	for _, o := range a.objects {
+func (t *templater) connect() {
+	for _, o := range t.app.objects {
 		if pod, has := podPath(o.gvk.GroupKind()); has {
 			for _, list := range containers {
-				each(o.template, pod+list+".*.env.*", a.connectVariable)
+				each(o.template, pod+list+".*.env.*", t.connectVariable)
 				for _, field := range []string{"args", "command"} {
-					each(o.template, pod+list+".*."+field+".*", a.connectText)
+					each(o.template, pod+list+".*."+field+".*", t.connectText)
 				}
 			}
 		}
 		if o.gvk.Kind == "ConfigMap" {
-			each(o.template, "data.*", a.connectText)
+			each(o.template, "data.*", t.connectText)
 		}
 	}
 }
 
-func (a *application) connectVariable(p place) {
+func (t *templater) connectVariable(p place) {
 	variable, _ := p.value.(map[string]any)
 	each(variable, "value", func(p place) {
 		if text, _ := p.value.(string); hostVariable.MatchString(textAt(variable, "name")) {
-			if target := a.find("Service", text); target != nil {
+			if target := t.app.find("Service", text); target != nil {
 				p.set(expression("${" + target.id + ".metadata.name}"))
 				return
 			}
 		}
-		a.connectText(p)
+		t.connectText(p)
 	})
 }
 
 // connectText replaces the names of Services that are parts of addresses.
-func (a *application) connectText(p place) {
+func (t *templater) connectText(p place) {
 	text, isText := p.value.(string)
 	if !isText {
 		return
 	}
 	parts := []any{text} // texts, and expressions between them
-	for _, service := range a.objects {
+	for _, service := range t.app.objects {
 		if service.gvk.Kind == "Service" {
-			parts = a.replaceHost(service, parts)
+			parts = t.replaceHost(service, parts)
 		}
 	}
 	if len(parts) == 1 {
@@ -183,8 +183,8 @@ func (a *application) connectText(p place) {
 }
 
 // replaceHost replaces the name of one Service in texts.
-func (a *application) replaceHost(service *object, parts []any) (out []any) {
-	namespace := "." + a.namespaceOf(service)
+func (t *templater) replaceHost(service *object, parts []any) (out []any) {
+	namespace := "." + t.app.namespaceOf(service)
 	for _, part := range parts {
 		text, isText := part.(string)
 		if !isText {
@@ -192,7 +192,7 @@ func (a *application) replaceHost(service *object, parts []any) (out []any) {
 			continue
 		}
 		end := 0
-		for _, begin := range a.mentions(service, text) {
+		for _, begin := range t.mentions(service, text) {
 			out = append(out, text[end:begin], expression("${"+service.id+".metadata.name}"))
 			end = begin + len(service.name)
 			if strings.HasPrefix(text[end:], namespace) && service.namespace == "" {
@@ -206,8 +206,9 @@ func (a *application) replaceHost(service *object, parts []any) (out []any) {
 }
 
 // mentions returns where the name of a Service is in a text.
-func (a *application) mentions(service *object, text string) (begins []int) {
-	names := strings.NewReplacer("NAMESPACE", regexp.QuoteMeta(a.namespaceOf(service)), "NAME", regexp.QuoteMeta(service.name))
+func (t *templater) mentions(service *object, text string) (begins []int) {
+	names := strings.NewReplacer("NAMESPACE", regexp.QuoteMeta(t.app.namespaceOf(service)), "NAME",
+		regexp.QuoteMeta(service.name))
 	host := regexp.MustCompile(names.Replace(hostPattern))
 	for from := 0; ; {
 		m := host.FindStringSubmatchIndex(text[from:])

@@ -9,7 +9,7 @@ import (
 // TestAddresses replaces the names of Services where they are hosts, and nowhere else.
 func TestAddresses(t *testing.T) {
 	service := &object{gvk: schema.GroupVersionKind{Version: "v1", Kind: "Service"}, name: "db", id: "service"}
-	a := &application{namespace: "shop", objects: []*object{service}}
+	templates := &templater{app: &application{namespace: "shop", objects: []*object{service}}}
 	const name = "${service.metadata.name}"
 	for text, want := range map[string]string{
 		"db:5432":                             name + ":5432",
@@ -35,7 +35,7 @@ func TestAddresses(t *testing.T) {
 		"mydb:5432":                           "",
 	} {
 		var got any
-		a.connectText(place{value: text, set: func(v any) { got = v }})
+		templates.connectText(place{value: text, set: func(v any) { got = v }})
 		if want == "" && got != nil || want != "" && got != expression(want) {
 			t.Errorf("%q is %v, expected %q", text, got, want)
 		}

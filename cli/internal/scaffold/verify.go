@@ -15,16 +15,17 @@ import (
 	"reconcel/cli/internal/judge"
 	"reconcel/cli/internal/offline"
 	"reconcel/engine/managedfields"
+	"reconcel/rules"
 )
 
-// verify returns an error unless the rules of a project are valid, and render its example
+// verify returns an error unless the loaded rules of a project are valid, and render its example
 // to the manifests.
-func (a *application) verify(p *Project) error {
+func (a *application) verify(p *Project, loaded *rules.Loaded) error {
 	kinds, err := offline.ReadKinds(p.reader(crdFile, prerequisitesFile), []string{files.Stdin})
 	if err != nil {
 		return err
 	}
-	if err := judge.Of(a.loaded, kinds.Set, judge.Policy{AllowedKinds: a.privileged()}).Err(); err != nil {
+	if err := judge.Of(loaded, kinds.Set, judge.Policy{AllowedKinds: a.privileged()}).Err(); err != nil {
 		return err
 	}
 	resources, err := kinds.Resources(p.reader(a.exampleFile()), []string{files.Stdin}, defaultNamespace)
@@ -33,7 +34,7 @@ func (a *application) verify(p *Project) error {
 	}
 	var said []string
 	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
-	r, err := offline.New(offline.Options{Program: a.loaded.Program, Kinds: kinds, Say: say})
+	r, err := offline.New(offline.Options{Program: loaded.Program, Kinds: kinds, Say: say})
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 // firstKeys come before all others in a map, in this order.
-var firstKeys = []string{"apiVersion", "kind", "metadata", "name", "namespace", "spec", "image", "for", "schema", "let", "id", "onChange", "children", "allow", "replicas", "selector", "serviceName", "template"}
+var firstKeys = []string{"apiVersion", "kind", "metadata", "name", "namespace", "spec", "image", "for", "schema", "let",
+	"id", "onChange", "children", "allow", "replicas", "selector", "serviceName", "template"}
 
 // escaped writes a text so that rules read it as it is.
 func escaped(text string) string { return strings.ReplaceAll(text, "${", "$${") }

@@ -243,7 +243,8 @@ func unknownKeys(file *viper.Viper, path string, names []string) (wrong []error)
 // serviceVariable matches the variables that Kubernetes sets in every Pod for each
 // Service in its namespace. A Service called reconcel or reconcel-metrics has
 // variables with our prefix.
-var serviceVariable = regexp.MustCompile(`_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
+var serviceVariable = regexp.MustCompile(
+	`_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
 // completionVariables configure shell completion. The script for fish sets the first one.
 var completionVariables = []string{envPrefix + "ACTIVE_HELP", envPrefix + "COMPLETION_DESCRIPTIONS"}
@@ -257,7 +258,8 @@ func unknownVariables(environ, names []string) (wrong []error) {
 	slices.Sort(environ)
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) || slices.Contains(completionVariables, name) || serviceVariable.MatchString(name) {
+		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) ||
+			slices.Contains(completionVariables, name) || serviceVariable.MatchString(name) {
 			continue
 		}
 		wrong = append(wrong, fmt.Errorf("unknown variable %s in the environment%s", name, source.DidYouMean(name, known)))

@@ -85,14 +85,15 @@ func Percentage() *Value[int] {
 
 // Amount returns a whole number or a percentage from 0% to 100%.
 func Amount(initial string) *Value[intstr.IntOrString] {
-	return &Value[intstr.IntOrString]{intstr.Parse(initial), "number|percentage", nil, func(s string) (intstr.IntOrString, error) {
-		n := intstr.Parse(s)
-		of100, err := intstr.GetScaledValueFromIntOrPercent(&n, 100, true)
-		if err != nil || of100 < 0 || n.Type == intstr.String && of100 > 100 {
-			return n, errors.New("expected a whole number, or a percentage like 10%")
-		}
-		return n, nil
-	}}
+	return &Value[intstr.IntOrString]{intstr.Parse(initial), "number|percentage", nil,
+		func(s string) (intstr.IntOrString, error) {
+			n := intstr.Parse(s)
+			of100, err := intstr.GetScaledValueFromIntOrPercent(&n, 100, true)
+			if err != nil || of100 < 0 || n.Type == intstr.String && of100 > 100 {
+				return n, errors.New("expected a whole number, or a percentage like 10%")
+			}
+			return n, nil
+		}}
 }
 
 // Rate returns a number per second, 0 by default.
@@ -164,7 +165,8 @@ func Loopback() *Value[string] {
 		case err != nil:
 			return "", errors.New("expected an address such as 127.0.0.1:6060, or off")
 		case !IsLoopback(host):
-			return "", errors.New("expected a loopback address such as 127.0.0.1:6060 (kubectl port-forward reaches it from elsewhere)")
+			return "", errors.New("expected a loopback address such as 127.0.0.1:6060 (kubectl port-forward reaches it from " +
+				"elsewhere)")
 		}
 		return s, nil
 	}}

@@ -2,29 +2,27 @@ package status
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 
+	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/output"
-	"reconcel/engine"
+	"reconcel/cli/internal/rendered"
 )
 
 // A follower prints changes after a report. It keeps only the state of each
 // resource.
 type follower struct {
-	reader   *Reader
-	table    *Table
-	complain func(format string, args ...any)
-	repeated output.Damper      // of complaints
-	cancel   context.CancelFunc // stops the follower
+	cluster.Follower
+	reader *Reader
+	table  *output.Table
+	cancel context.CancelFunc // stops the follower
 
 	mu     sync.Mutex
 	known  map[types.UID]compared
@@ -33,36 +31,36 @@ type follower struct {
 
 // compared is the part of a resource whose changes are printed.
 type compared struct {
-	state           State
+	state           rendered.State
 	reason, message string
 }
 
+func comparedOf(r *rendered.Resource) compared { return compared{r.State, r.Reason, r.Message} }
+
 // Follow prints changes until ctx ends, and reports whether a resource is stalled
 // then. It skips kinds without conditions, because nothing shows their state.
-func (r *Reader) Follow(ctx context.Context, table *Table, complain func(format string, args ...any)) (isStalled bool, err error) {
+func (r *Reader) Follow(ctx context.Context, table *output.Table,
+	complain func(format string, args ...any)) (isStalled bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	f := &follower{reader: r, table: table, complain: complain, cancel: cancel, known: map[types.UID]compared{}}
+	f := &follower{Follower: cluster.Follower{Complain: complain}, reader: r, table: table, cancel: cancel,
+		known: map[types.UID]compared{}}
 	for i := range r.Resources {
-		f.known[r.Resources[i].UID] = r.Resources[i].compared()
+		f.known[r.Resources[i].UID] = comparedOf(&r.Resources[i])
 	}
-	var following sync.WaitGroup
 	for _, k := range r.kinds {
-		if k.served == nil || !k.hasConditions {
-			continue
+		if k.served != nil && k.HasConditions {
+			if err := f.follow(ctx, k); err != nil {
+				return false, err
+			}
 		}
-		informer, err := f.informer(k)
-		if err != nil {
-			return false, err
-		}
-		following.Go(func() { informer.RunWithContext(ctx) })
 	}
 	<-ctx.Done()
-	following.Wait()
+	f.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, s := range f.known {
-		isStalled = isStalled || s.state == stalled
+		isStalled = isStalled || s.state == rendered.Stalled
 	}
 	return isStalled, f.failed
 }
@@ -70,48 +68,33 @@ func (r *Reader) Follow(ctx context.Context, table *Table, complain func(format 
 // followed is a resource in the cache of an informer.
 type followed struct {
 	metav1.ObjectMeta // only the fields that an informer needs
-	resource          Resource
+	resource          rendered.Resource
 	counts            bool
 }
 
-// informer watches the resources of a kind. Its cache keeps only what is printed.
-func (f *follower) informer(k *kind) (cache.SharedIndexInformer, error) {
+// follow watches the resources of a kind. Its cache keeps only what is printed.
+func (f *follower) follow(ctx context.Context, k *kind) error {
 	namespace := f.reader.Namespace
 	if !k.served.Namespaced {
 		namespace = ""
 	}
-	informer := dynamicinformer.NewFilteredDynamicInformer(f.reader.cluster.Client, k.served.GVR, namespace, 0, cache.Indexers{}, nil).Informer()
-	err := informer.SetTransform(func(obj any) (any, error) {
+	informer := dynamicinformer.NewFilteredDynamicInformer(f.reader.cluster.Client, k.served.GVR, namespace, 0,
+		cache.Indexers{}, nil).Informer()
+	reduced := func(obj any) (any, error) {
 		u, ok := obj.(*unstructured.Unstructured)
 		if !ok {
 			return obj, nil
 		}
-		meta := metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion()}
-		return &followed{meta, k.resource(u), k.counts(u)}, nil
-	})
-	if err != nil {
-		return nil, err
+		meta := metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(),
+			ResourceVersion: u.GetResourceVersion()}
+		return &followed{meta, k.Resource(u), k.counts(u)}, nil
 	}
-	err = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
-		if ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-			return
-		}
-		if text := fmt.Sprintf("%s cannot be watched: %v", k.gk, err); f.repeated.IsDue(text, time.Now()) {
-			f.complain("%s", text)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	return f.Start(ctx, *k.served, informer, reduced, cache.ResourceEventHandlerFuncs{
 		AddFunc:    f.changed,
 		UpdateFunc: func(_, obj any) { f.changed(obj) },
 		DeleteFunc: f.deleted,
 	})
-	return informer, err
 }
-
-func (r *Resource) compared() compared { return compared{r.State, r.Reason, r.Message} }
 
 // changed prints a resource if its state has changed, and if the old or the new
 // state is listed. The old state of a resource that the report omits is unknown.
@@ -122,7 +105,7 @@ func (f *follower) changed(obj any) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := o.resource.compared()
+	now := comparedOf(&o.resource)
 	before, known := f.known[o.UID]
 	f.known[o.UID] = now
 	if before != now && (f.reader.lists(now.state) || known && f.reader.lists(before.state)) {
@@ -145,14 +128,14 @@ func (f *follower) deleted(obj any) {
 	delete(f.known, o.UID)
 	if known && f.reader.lists(before.state) {
 		gone := o.resource
-		gone.become(State(engine.Deleted), "", "", nil)
+		gone.State, gone.Reason, gone.Message, gone.Since = rendered.Deleted, "", "", nil
 		f.print(gone)
 	}
 }
 
 // print writes one line. If writing fails, it stops the follower.
-func (f *follower) print(r Resource) {
-	if err := f.table.Write([]Resource{r}, time.Now()); err != nil && f.failed == nil {
+func (f *follower) print(r rendered.Resource) {
+	if err := f.reader.Write(f.table, []rendered.Resource{r}, time.Now()); err != nil && f.failed == nil {
 		f.failed = err
 		f.cancel()
 	}

@@ -6,10 +6,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/output"
 	"reconcel/engine/inventory"
 	"reconcel/engine/leader"
@@ -22,7 +20,7 @@ func (r *Reader) installations(ctx context.Context) ([]inventory.Stored, error) 
 		stored, err := r.readInventory(ctx, wanted)
 		return []inventory.Stored{stored}, err
 	}
-	all, err := r.listInventories(ctx)
+	all, err := r.cluster.Inventories(ctx)
 	if !apierrors.IsForbidden(err) {
 		return all, err
 	}
@@ -36,23 +34,12 @@ func (r *Reader) installations(ctx context.Context) ([]inventory.Stored, error) 
 	return nil, fmt.Errorf("inventories may not be listed in all namespaces, give --installation NAMESPACE/NAME: %w", err)
 }
 
-func (r *Reader) listInventories(ctx context.Context) (all []inventory.Stored, err error) {
-	options := metav1.ListOptions{LabelSelector: inventory.Selector}
-	err = cluster.ForEach(ctx, r.cluster.Client.Resource(inventory.Resource), options, func(u *unstructured.Unstructured) {
-		if stored, ok := inventory.Of(u); ok {
-			all = append(all, stored)
-		}
-	})
-	return all, err
-}
-
 // readInventory returns an inventory. On an error, it has no entries.
 func (r *Reader) readInventory(ctx context.Context, of types.NamespacedName) (inventory.Stored, error) {
-	name := inventory.Name(of.Name)
 	stored := inventory.Stored{Namespace: of.Namespace, Installation: of.Name}
-	u, err := r.cluster.Get(ctx, inventory.Resource, of.Namespace, name)
+	u, err := r.cluster.Get(ctx, inventory.Resource, of.Namespace, inventory.Name(of.Name))
 	if err == nil && u == nil {
-		err = fmt.Errorf("there is no installation %s: ConfigMap/%s/%s does not exist", of, of.Namespace, name)
+		err = fmt.Errorf("there is no installation %s: %s does not exist", of, stored)
 	}
 	if err != nil {
 		return stored, err

@@ -3,7 +3,6 @@ package status
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -15,24 +14,23 @@ import (
 
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/rendered"
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
 	"reconcel/rules"
-	kindschema "reconcel/rules/schema"
 )
 
 // A kind is a kind whose resources are reported.
 type kind struct {
-	gk            schema.GroupKind
-	version       string         // in the rules; "": any
-	rules         []string       // names
-	selects       []*rules.Rule  // nil if the kind comes from an inventory
-	served        *discover.Kind // nil: the API server does not serve it, or unavailable says why that is unknown
-	unavailable   error
-	hasConditions bool         // reconcel writes conditions into it
-	events        newestEvents // instead of conditions
-	bundles       bool         // its resources are the ConfigMaps of rules for the cluster
-	targets       []cluster.Target
+	gk                 schema.GroupKind
+	version            string         // in the rules; "": any
+	rules              []string       // names
+	selects            []*rules.Rule  // nil if the kind comes from an inventory
+	served             *discover.Kind // nil: the API server does not serve it, or unavailable says why that is unknown
+	unavailable        error
+	bundles            bool // its resources are the ConfigMaps of rules for the cluster
+	targets            []cluster.Target
+	*rendered.Reporter // nil if it is not served
 }
 
 // kindsOfProgram returns the kinds of primaries in the rules.
@@ -52,25 +50,18 @@ func kindsOfProgram(program *rules.Program) (all []*kind) {
 // hold it.
 func kindsOfInventories(inventories ...map[inventory.Key]inventory.Entry) []*kind {
 	found := map[schema.GroupKind]*kind{}
-	add := func(gk schema.GroupKind, rules ...string) {
-		k := found[gk]
-		if k == nil {
-			k = &kind{gk: gk}
-			found[gk] = k
-		}
-		for _, rule := range rules {
-			if !slices.Contains(k.rules, rule) {
-				k.rules = append(k.rules, rule)
-			}
-		}
-	}
 	for _, entries := range inventories {
 		for _, key := range inventory.SortedKeys(entries) {
-			switch entry := entries[key]; {
-			case !entry.Moved:
-				add(entry.Primary(), key.Rule)
-			case entry.Finalizer:
-				add(entry.Primary())
+			entry := entries[key]
+			if entry.Moved && !entry.Finalizer {
+				continue
+			}
+			gk := entry.Primary()
+			if found[gk] == nil {
+				found[gk] = &kind{gk: gk}
+			}
+			if k := found[gk]; !entry.Moved && !slices.Contains(k.rules, key.Rule) {
+				k.rules = append(k.rules, key.Rule)
 			}
 		}
 	}
@@ -79,19 +70,16 @@ func kindsOfInventories(inventories ...map[inventory.Key]inventory.Entry) []*kin
 	})
 }
 
-// find asks the API server for the kind, and whether reconcel writes conditions
-// into it. It never does so for a kind of Kubernetes itself.
-func (k *kind) find(ctx context.Context, kinds discover.Kinds) (err error) {
-	var served discover.Kind
-	if k.isBundle() {
+// find asks the API server for the kind, and how its resources report their state.
+func (k *kind) find(ctx context.Context, kinds discover.Kinds) error {
+	if k.bundles = k.gk == rules.BundleKind.GroupKind(); k.bundles {
 		k.gk, k.version = rules.BundleObject.GroupKind(), rules.BundleObject.Version
-		k.bundles = true
 	}
+	find := func() (discover.Kind, error) { return kinds.Find(ctx, k.gk.WithVersion(k.version)) }
 	if k.version == "" {
-		served, err = discover.AnyVersion(ctx, kinds, k.gk)
-	} else {
-		served, err = kinds.Find(ctx, k.gk.WithVersion(k.version))
+		find = func() (discover.Kind, error) { return discover.AnyVersion(ctx, kinds, k.gk) }
 	}
+	served, err := find()
 	switch {
 	case discover.IsNoKind(err):
 		return nil
@@ -102,22 +90,9 @@ func (k *kind) find(ctx context.Context, kinds discover.Kinds) (err error) {
 		return err
 	}
 	k.served = &served
-	if kindschema.BuiltInGroup(k.gk.Group) {
-		return nil
-	}
-	owners, err := kinds.Ownership(ctx, served.GVK)
-	if discover.IsUnavailable(err) {
-		k.hasConditions = true // The objects show whether they have any.
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read the schema of %s: %w", k.gk, err)
-	}
-	k.hasConditions = owners.Conditions != discover.NoConditions
-	return nil
+	k.Reporter, err = rendered.NewReporter(ctx, kinds, served)
+	return err
 }
-
-func (k *kind) isBundle() bool { return k.gk == rules.BundleKind.GroupKind() }
 
 // counts reports whether an object is a resource that was requested.
 func (k *kind) counts(u *unstructured.Unstructured) bool {
@@ -130,7 +105,7 @@ func (k *kind) isPrimary(u *unstructured.Unstructured) bool {
 	if k.bundles {
 		return slices.Contains(k.rules, rules.BundleRule(u.Object))
 	}
-	if len(k.selects) == 0 || len(ownFinalizers(u)) > 0 {
+	if len(k.selects) == 0 || len(rendered.OwnFinalizers(u)) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(k.selects, func(r *rules.Rule) bool {
@@ -152,21 +127,6 @@ func (k *kind) options() metav1.ListOptions {
 		return metav1.ListOptions{FieldSelector: "metadata.name=" + k.targets[0].Name}
 	}
 	return metav1.ListOptions{}
-}
-
-// A notFoundError says that a requested resource does not exist.
-type notFoundError struct{ target string }
-
-func (e notFoundError) Error() string { return e.target + " not found" }
-
-// requireTargets returns an error if a requested resource is not among those found.
-func (k *kind) requireTargets(found map[string]bool) error {
-	for _, t := range k.targets {
-		if t.Name != "" && !found[t.Name] {
-			return notFoundError{t.Text}
-		}
-	}
-	return nil
 }
 
 // targeted returns the requested kinds, each with its targets.

@@ -20,6 +20,7 @@ import (
 
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/output"
+	"reconcel/cli/internal/rendered"
 	"reconcel/engine/inventory"
 	"reconcel/rules"
 )
@@ -29,7 +30,7 @@ type Query struct {
 	Program          *rules.Program       // nil: the kinds come from inventories
 	Targets          []cluster.Target     // none: all resources
 	Namespace        string               // "": all
-	States           []State              // to list
+	States           []rendered.State     // to list
 	NamedInAnyState  bool                 // list a resource that a target names in any state
 	Installation     types.NamespacedName // zero: all in the cluster
 	ContextNamespace string               // of the kubeconfig
@@ -83,16 +84,23 @@ func Read(ctx context.Context, live *cluster.Cluster, q Query) (*Reader, error) 
 func (r *Reader) readRejected(installations []inventory.Stored) {
 	for _, i := range installations {
 		rejected, err := i.Rejected()
-		switch {
-		case err != nil:
-			r.problem(inventoryUnreadable, nil, "inventory ConfigMap/%s/%s: %s", i.Namespace, inventory.Name(i.Installation), err)
-		case rejected != nil:
-			kind := rulesRejected
-			if rejected.Active {
-				kind = rulesInvalidForCluster
-			}
-			r.problem(kind, nil, "%s/%s, for %s: %s", i.Namespace, i.Installation, output.Age(&metav1.Time{Time: rejected.Since}, r.now), rejected)
+		r.damaged(i, err)
+		if rejected == nil {
+			continue
 		}
+		kind := rulesRejected
+		if rejected.Active {
+			kind = rulesInvalidForCluster
+		}
+		r.problem(kind, nil, "%s/%s, for %s: %s", i.Namespace, i.Installation,
+			output.Age(&metav1.Time{Time: rejected.Since}, r.now), rejected)
+	}
+}
+
+// damaged reports that an inventory cannot be understood as a whole.
+func (r *Reader) damaged(i inventory.Stored, err error) {
+	if err != nil {
+		r.problem(inventoryUnreadable, nil, "inventory %s: %s", i, err)
 	}
 }
 
@@ -100,11 +108,10 @@ func (r *Reader) readRejected(installations []inventory.Stored) {
 func (r *Reader) readHeld(installations []inventory.Stored) {
 	for _, i := range installations {
 		held, err := i.Held()
-		if err != nil {
-			r.problem(inventoryUnreadable, nil, "inventory ConfigMap/%s/%s: %s", i.Namespace, inventory.Name(i.Installation), err)
-		}
+		r.damaged(i, err)
 		for _, change := range held {
-			r.Problems = append(r.Problems, Problem{Type: changeHeld, Kind: change.Kind, Rules: []string{change.Rule}, Message: change.Message})
+			r.Problems = append(r.Problems, Problem{Type: changeHeld, Kind: change.Kind, Rules: []string{change.Rule},
+				Message: change.Message})
 		}
 	}
 }
@@ -114,7 +121,13 @@ func (r *Reader) findKinds(ctx context.Context, installations []inventory.Stored
 	if r.Program != nil {
 		r.kinds = kindsOfProgram(r.Program)
 	} else {
-		r.kinds = r.inventoriedKinds(installations)
+		var all []map[inventory.Key]inventory.Entry
+		for _, i := range installations {
+			entries, err := i.Entries()
+			r.damaged(i, err)
+			all = append(all, entries)
+		}
+		r.kinds = kindsOfInventories(all...)
 	}
 	for _, k := range r.kinds {
 		if err := k.find(ctx, r.cluster.Kinds); err != nil {
@@ -123,18 +136,6 @@ func (r *Reader) findKinds(ctx context.Context, installations []inventory.Stored
 	}
 	r.kinds, err = targeted(r.kinds, r.Targets)
 	return err
-}
-
-func (r *Reader) inventoriedKinds(installations []inventory.Stored) []*kind {
-	var all []map[inventory.Key]inventory.Entry
-	for _, i := range installations {
-		entries, err := i.Entries()
-		if err != nil {
-			r.problem(inventoryUnreadable, nil, "inventory ConfigMap/%s/%s: %s", i.Namespace, inventory.Name(i.Installation), err)
-		}
-		all = append(all, entries)
-	}
-	return kindsOfInventories(all...)
 }
 
 // readResources reads all kinds. An unreadable kind is a problem in the report; a
@@ -150,12 +151,15 @@ func (r *Reader) readResources(ctx context.Context) error {
 			continue
 		}
 		r.Summary.Kinds++
-		err := r.readKind(ctx, k)
-		if _, absent := errors.AsType[notFoundError](err); absent {
-			return err
-		}
+		found, err := r.readKind(ctx, k)
 		if err != nil {
 			r.addUnreadable(k, err)
+			continue
+		}
+		for _, t := range k.targets {
+			if t.Name != "" && !found[t.Name] {
+				return fmt.Errorf("%s not found", t.Text)
+			}
 		}
 	}
 	slices.SortFunc(r.Resources, byUrgency)
@@ -164,15 +168,15 @@ func (r *Reader) readResources(ctx context.Context) error {
 
 // byUrgency sorts the worst state first, and within a state the oldest. Unknown
 // times are last.
-func byUrgency(a, b Resource) int {
-	since := func(r *Resource) int64 {
+func byUrgency(a, b rendered.Resource) int {
+	since := func(r *rendered.Resource) int64 {
 		if r.Since == nil {
 			return math.MaxInt64
 		}
 		return r.Since.UnixMicro()
 	}
 	return cmp.Or(
-		cmp.Compare(slices.Index(AllStates, a.State), slices.Index(AllStates, b.State)), cmp.Compare(since(&a), since(&b)),
+		rendered.Compare(a.State, b.State), cmp.Compare(since(&a), since(&b)),
 		strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 }
 
@@ -189,23 +193,21 @@ func (r *Reader) addUnreadable(k *kind, err error) {
 	r.problem(listForbidden, k, "%s may not be listed%s: %s", k.gk, hint, err)
 }
 
-// readKind reads all resources of a kind, page by page. It keeps only those to
-// list.
-func (r *Reader) readKind(ctx context.Context, k *kind) error {
-	if !k.hasConditions {
-		if err := k.readEvents(ctx, r.cluster, r.Namespace); err != nil {
-			r.problem(eventsForbidden, k, "%s has no status.conditions, and its Events cannot be read: %s", k.gk, err)
-		}
+// readKind reads all resources of a kind, page by page, and returns their names. It keeps only
+// those to list.
+func (r *Reader) readKind(ctx context.Context, k *kind) (found map[string]bool, err error) {
+	if err := k.ReadEvents(ctx, r.cluster, k.served, r.Namespace); err != nil {
+		r.problem(eventsForbidden, k, "%s has no status.conditions, and its Events cannot be read: %s", k.gk, err)
 	}
-	found := map[string]bool{}
-	err := cluster.ForEach(ctx, r.cluster.Resource(k.served, r.Namespace), k.options(), func(u *unstructured.Unstructured) {
+	found = map[string]bool{}
+	err = cluster.ForEach(ctx, r.cluster.Resource(k.served, r.Namespace), k.options(), func(u *unstructured.Unstructured) {
 		if k.counts(u) {
 			found[u.GetName()] = true
 			r.add(k, u)
 		}
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(found) == 0 && r.Namespace == "" && len(k.targets) == 0 && len(k.rules) > 0 {
 		what := "there is no " + k.gk.String()
@@ -214,7 +216,7 @@ func (r *Reader) readKind(ctx context.Context, k *kind) error {
 		}
 		r.problem(noResources, k, "%s: %s", quotedRules(k.rules), what)
 	}
-	return k.requireTargets(found)
+	return found, nil
 }
 
 func quotedRules(names []string) string {
@@ -227,19 +229,19 @@ func quotedRules(names []string) string {
 
 // add counts a resource, and lists it if requested.
 func (r *Reader) add(k *kind, u *unstructured.Unstructured) {
-	s := k.resource(u)
+	s := k.Resource(u)
 	r.Summary.Resources++
 	r.Summary.States[s.State]++
 	if r.lists(s.State) || r.NamedInAnyState && k.isTarget(s.Name) {
 		r.Resources = append(r.Resources, s)
 	}
 	if mistake := rules.PauseMistake(u.Object); mistake != "" {
-		r.problem(pauseIgnored, k, "%s: %s", path.Join(s.Namespace, s.ref()), mistake)
+		r.problem(pauseIgnored, k, "%s: %s", path.Join(s.Namespace, refOf(&s)), mistake)
 	}
 }
 
 // lists reports whether resources in a state are listed.
-func (r *Reader) lists(s State) bool { return slices.Contains(r.States, s) }
+func (r *Reader) lists(s rendered.State) bool { return slices.Contains(r.States, s) }
 
 // readLeaders reads the leader of each installation.
 func (r *Reader) readLeaders(ctx context.Context, installations []inventory.Stored) {

@@ -6,21 +6,22 @@ import (
 	"strings"
 
 	"reconcel/cli/internal/output"
+	"reconcel/cli/internal/rendered"
 )
 
 // A Report is the result of status. Its JSON is documented.
 type Report struct {
-	Resources []Resource `json:"resources"`
-	Summary   Summary    `json:"summary"`
-	Leaders   []Leader   `json:"leaders"`
-	Problems  []Problem  `json:"problems"`
+	Resources []rendered.Resource `json:"resources"`
+	Summary   Summary             `json:"summary"`
+	Leaders   []Leader            `json:"leaders"`
+	Problems  []Problem           `json:"problems"`
 }
 
 // A Summary counts all resources, including those that are not listed.
 type Summary struct {
-	Resources int           `json:"resources"`
-	Kinds     int           `json:"kinds"`
-	States    map[State]int `json:"states"`
+	Resources int                    `json:"resources"`
+	Kinds     int                    `json:"kinds"`
+	States    map[rendered.State]int `json:"states"`
 }
 
 // A Problem is a problem that is not about one resource, or that hides resources.
@@ -53,13 +54,13 @@ const (
 // newReport returns an empty report. Its lists are not nil, so that JSON has []
 // instead of null.
 func newReport() Report {
-	return Report{[]Resource{}, Summary{States: map[State]int{}}, []Leader{}, []Problem{}}
+	return Report{[]rendered.Resource{}, Summary{States: map[rendered.State]int{}}, []Leader{}, []Problem{}}
 }
 
 // IsStalled reports whether a resource is stalled, or the rules are invalid: then what is changed in them has no
 // effect.
 func (r *Report) IsStalled() bool {
-	return r.Summary.States[stalled] > 0 || slices.ContainsFunc(r.Problems, isRejection)
+	return r.Summary.States[rendered.Stalled] > 0 || slices.ContainsFunc(r.Problems, isRejection)
 }
 
 func isRejection(p Problem) bool { return p.Type == rulesRejected || p.Type == rulesInvalidForCluster }

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"reconcel/cli/internal/output"
+	"reconcel/cli/internal/rendered"
 	"reconcel/engine/inventory"
 	"reconcel/rules"
 	"reconcel/rules/source"
@@ -43,83 +44,18 @@ func website(t *testing.T, rest string) *unstructured.Unstructured {
 	return u
 }
 
-// conditionEntry is an entry of status.conditions with a transition some minutes ago.
-func conditionEntry(of, status, reason, message string, minutes int, observed string) string {
-	at := now.Add(-time.Duration(minutes) * time.Minute).Format(time.RFC3339)
-	return "  - {type: " + of + ", status: \"" + status + "\", reason: " + reason + ", message: " + message +
-		", lastTransitionTime: \"" + at + "\", observedGeneration: " + observed + "}\n"
-}
-
-func TestStatesOfResources(t *testing.T) {
-	const list = "status:\n  conditions:\n"
-	const deleted = "metadata: {deletionTimestamp: \"2030-01-01T11:30:00Z\", finalizers: [reconcel.dev/website, other.io/x]}\n"
-	notReady := conditionEntry("Ready", "False", "X", "m", 9, "4")
-	for name, test := range map[string]struct {
-		rest    string
-		without bool // the kind has no conditions
-		want    string
-	}{
-		"ready":    {list + conditionEntry("Ready", "True", "Reconciled", "fine", 9, "4"), false, "ready Reconciled 9m fine"},
-		"stalled":  {list + notReady + conditionEntry("Stalled", "True", "InvalidSpec", "no host", 5, "4"), false, "stalled InvalidSpec 5m no host"},
-		"retrying": {list + notReady + conditionEntry("Reconciling", "True", "Retrying", "webhook", 5, "4"), false, "retrying Retrying 5m webhook"},
-		"waiting":  {list + notReady + conditionEntry("Reconciling", "True", "Waiting", "for it", 5, "4"), false, "waiting Waiting 5m for it"},
-		"the namespace ends": {list + notReady + conditionEntry("Reconciling", "True", "NamespaceTerminating", "it ends", 5, "4"), false,
-			"waiting NamespaceTerminating 5m it ends"},
-		"progressing": {list + notReady + conditionEntry("Reconciling", "True", "Progressing", "1 of 3", 5, "4"), false, "progressing Progressing 5m 1 of 3"},
-		"paused": {"metadata: {annotations: {reconcel.dev/paused: \"yes\"}}\n" + list + conditionEntry("Ready", "Unknown", "Paused", "paused by me", 5, "4"), false,
-			"paused Paused 5m paused by me"},
-		"paused, and reconcel has not observed it": {"metadata: {annotations: {reconcel.dev/paused: \"yes\"}}\n" + list + conditionEntry("Ready", "True", "Reconciled", "fine", 9, "4"), false,
-			"paused Paused - paused by the annotation reconcel.dev/paused"},
-		"Ready of another controller": {list + conditionEntry("Ready", "False", "Theirs", "hm", 5, "4"), false, "unknown Theirs 5m hm"},
-		"no conditions yet":           {"", false, "unknown NotObserved 60m reconcel has not written conditions yet"},
-		"a newer generation": {"metadata: {managedFields: [{manager: kubectl, time: \"2030-01-01T11:58:00Z\"}, {manager: reconcel, subresource: status, time: \"2030-01-01T11:59:00Z\"}]}\n" +
-			list + conditionEntry("Ready", "True", "Reconciled", "fine", 9, "3"), false,
-			"unknown NotObserved 2m generation 4 is not observed yet; generation 3 was ready: fine"},
-		"a kind that does not count generations": {list + conditionEntry("Ready", "True", "Reconciled", "fine", 9, "0"), false, "ready Reconciled 9m fine"},
-		"held":                                   {deleted + list + conditionEntry("Ready", "True", "Reconciled", "fine", 9, "4"), false, "waiting Deleting 30m held by the finalizer reconcel.dev/website"},
-		"held, and it says why": {deleted + list + notReady + conditionEntry("Reconciling", "True", "Finalizing", "the backup", 9, "4"), false,
-			"waiting Finalizing 30m the backup"},
-		"held, by a trouble":         {deleted + list + notReady + conditionEntry("Stalled", "True", "Forbidden", "no right", 9, "4"), false, "stalled Forbidden 9m no right"},
-		"without conditions":         {"", true, "unreported NoConditions - the kind has no status.conditions: see its Events"},
-		"reported in its annotation": {reported(`{"ready":"False","reason":"Waiting","message":"for it"}`, "reconcel/status.01234567"), true, "waiting Waiting - for it"},
-		"reported as ready":          {reported(`{"ready":"True","reason":"Reconciled","message":"fine"}`, "reconcel/status.01234567"), true, "ready Reconciled - fine"},
-		"a copy of an annotation": {reported(`{"ready":"True","reason":"Reconciled","message":"fine"}`, "kube-controller-manager"), true,
-			"unreported NoConditions - the kind has no status.conditions: see its Events"},
-		"an annotation that is not reconcel's": {reported("fine", "reconcel/status.01234567"), true,
-			"unreported NoConditions - the kind has no status.conditions: see its Events"},
-		"paused and without any":       {"metadata: {annotations: {reconcel.dev/paused: \"1\"}}\n", true, "paused Paused - paused by the annotation reconcel.dev/paused"},
-		"held and without any":         {deleted, true, "waiting Deleting 30m held by the finalizer reconcel.dev/website"},
-		"conditions that are no list":  {"status: {conditions: x}\n", false, "unknown NotObserved 60m reconcel has not written conditions yet"},
-		"a condition without its time": {list + "  - {type: Ready, status: \"True\", reason: Reconciled}\n", false, "ready Reconciled - "},
-	} {
-		t.Run(name, func(t *testing.T) {
-			k := &kind{hasConditions: !test.without}
-			s := k.resource(website(t, test.rest))
-			if got := strings.Join([]string{string(s.State), s.Reason, output.Age(s.Since, now), s.Message}, " "); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
-	}
-}
-
-// reported is the metadata of a resource with the annotation of report, which a manager owns.
-func reported(value, manager string) string {
-	return "metadata:\n  annotations: {reconcel.dev/status: '" + value + "'}\n  managedFields:\n  - {manager: " + manager +
-		", operation: Apply, fieldsType: FieldsV1, fieldsV1: {f:metadata: {f:annotations: {f:reconcel.dev/status: {}}}}}\n"
-}
-
 // resource is a resource that entered a state some minutes ago.
-func resource(name string, state State, minutes int, message string) Resource {
-	return Resource{Kind: "Website", Namespace: "default", Name: name, State: state, Reason: "R", Message: message,
+func resource(name string, state rendered.State, minutes int, message string) rendered.Resource {
+	return rendered.Resource{Kind: "Website", Namespace: "default", Name: name, State: state, Reason: "R", Message: message,
 		Since: &metav1.Time{Time: now.Add(-time.Duration(minutes) * time.Minute)}, Generation: 4, ObservedGeneration: 3}
 }
 
 func TestWorstAndOldestComeFirst(t *testing.T) {
-	undated := resource("undated", stalled, 0, "")
+	undated := resource("undated", rendered.Stalled, 0, "")
 	undated.Since = nil
-	all := []Resource{
-		resource("w", waiting, 90, ""), undated, resource("young", stalled, 1, ""), resource("p", paused, 99, ""),
-		resource("old", stalled, 50, ""), resource("r", ready, 500, ""), resource("t", retrying, 1, ""),
+	all := []rendered.Resource{
+		resource("w", rendered.Waiting, 90, ""), undated, resource("young", rendered.Stalled, 1, ""), resource("p", rendered.Paused, 99, ""),
+		resource("old", rendered.Stalled, 50, ""), resource("r", rendered.Ready, 500, ""), resource("t", rendered.Retrying, 1, ""),
 	}
 	slices.SortFunc(all, byUrgency)
 	var got []string
@@ -141,11 +77,11 @@ func printTo(b *bytes.Buffer) func([]byte) error {
 
 func TestStatusTable(t *testing.T) {
 	long := strings.Repeat("long ", 100)
-	all := []Resource{resource("blog", stalled, 5, "no\nhost \x1b[31mred"), resource("a-longer-name", waiting, 90, long)}
+	all := []rendered.Resource{resource("blog", rendered.Stalled, 5, "no\nhost \x1b[31mred"), resource("a-longer-name", rendered.Waiting, 90, long)}
 	var b bytes.Buffer
-	table := &Table{Print: printTo(&b), Namespaces: true}
-	for _, part := range [][]Resource{all, {resource("later", ready, 0, "")}} {
-		if err := table.Write(part, now); err != nil {
+	table := &output.Table{Print: printTo(&b)}
+	for _, part := range [][]rendered.Resource{all, {resource("later", rendered.Ready, 0, "")}} {
+		if err := (&Query{}).Write(table, part, now); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -158,7 +94,7 @@ default     website/later           ready     R        0s
 		t.Error(diff)
 	}
 	b.Reset()
-	if err := (&Table{Print: printTo(&b), Wide: true, Coloured: true}).Write(all[1:], now); err != nil {
+	if err := (&Query{Namespace: "default"}).Write(&output.Table{Print: printTo(&b), Wide: true, Coloured: true}, all[1:], now); err != nil {
 		t.Fatal(err)
 	}
 	want = "KIND/NAME               STATE     REASON   FOR   GENERATION   MESSAGE\n" +
@@ -171,8 +107,8 @@ default     website/later           ready     R        0s
 // TestJSONOfStatus pins the names of the fields, because scripts rely on them.
 func TestJSONOfStatus(t *testing.T) {
 	report := &Report{
-		Resources: []Resource{resource("blog", stalled, 5, "no host")},
-		Summary:   Summary{Resources: 3, Kinds: 1, States: map[State]int{stalled: 1, ready: 2}},
+		Resources: []rendered.Resource{resource("blog", rendered.Stalled, 5, "no host")},
+		Summary:   Summary{Resources: 3, Kinds: 1, States: map[rendered.State]int{rendered.Stalled: 1, rendered.Ready: 2}},
 		Leaders:   []Leader{{Namespace: "a", Name: "b", State: leading, Holder: "me", Renewed: &metav1.Time{Time: now}, Message: "me leads"}},
 		Problems:  []Problem{{Type: kindNotServed, Kind: "Shop.acme.io", Rules: []string{"shop"}, Message: "m"}},
 	}
@@ -248,52 +184,23 @@ func TestKindsOfAnInventory(t *testing.T) {
 	}
 }
 
-// TestEventsStandInForConditions has a kind without conditions. Its newest Event shows
-// the problem unless a later Event shows success.
-func TestEventsStandInForConditions(t *testing.T) {
-	event := func(uid, kind, reason, at string) *unstructured.Unstructured {
-		return &unstructured.Unstructured{Object: map[string]any{
-			"type": kind, "reason": reason, "note": "n", "eventTime": at, "regarding": map[string]any{"uid": uid},
-		}}
-	}
-	k := &kind{events: newestEvents{}}
-	k.events.add(event("bad", "Normal", "Synced", "2030-01-01T11:00:00.000000Z"))
-	k.events.add(event("bad", "Warning", "RuleError", "2030-01-01T11:50:00.000000Z"))
-	k.events.add(event("good", "Warning", "RuleError", "2030-01-01T11:50:00.000000Z"))
-	again := event("good", "Normal", "Synced", "2030-01-01T10:00:00.000000Z")
-	again.Object["series"] = map[string]any{"count": int64(2), "lastObservedTime": "2030-01-01T11:59:00.000000Z"}
-	k.events.add(again)
-	for uid, want := range map[string]string{
-		"bad":  "unknown RuleError 10m no conditions, the newest Event: n",
-		"good": "unreported NoConditions - the kind has no status.conditions: see its Events",
-		"mute": "unreported NoConditions - the kind has no status.conditions: see its Events",
-	} {
-		u := website(t, "")
-		u.SetUID(types.UID(uid))
-		s := k.resource(u)
-		if got := strings.Join([]string{string(s.State), s.Reason, output.Age(s.Since, now), s.Message}, " "); got != want {
-			t.Errorf("%s: got %q, want %q", uid, got, want)
-		}
-	}
-}
-
 // TestFollowedChanges expects a follower to print changes, and nothing about unchanged
 // resources.
 func TestFollowedChanges(t *testing.T) {
 	var b bytes.Buffer
-	f := &follower{reader: &Reader{Query: Query{States: Troubles}}, table: &Table{Print: printTo(&b)}, known: map[types.UID]compared{}}
-	of := func(uid string, state State) *followed {
+	f := &follower{reader: &Reader{Query: Query{States: Troubles, Namespace: "default"}}, table: &output.Table{Print: printTo(&b)}, known: map[types.UID]compared{}}
+	of := func(uid string, state rendered.State) *followed {
 		return &followed{metav1.ObjectMeta{UID: types.UID(uid)}, resource(uid, state, 0, ""), true}
 	}
-	show := func(uid string, state State) { f.changed(of(uid, state)) }
-	show("calm", ready)
-	show("late", stalled) // It changed between the list and the watch.
-	show("calm", ready)
-	show("calm", stalled)
-	show("calm", stalled)
-	show("calm", ready)
-	f.changed(&followed{resource: resource("other", stalled, 0, "")}) // The user did not ask for this one.
-	f.deleted(of("late", stalled))
+	show := func(uid string, state rendered.State) { f.changed(of(uid, state)) }
+	show("calm", rendered.Ready)
+	show("late", rendered.Stalled) // It changed between the list and the watch.
+	show("calm", rendered.Ready)
+	show("calm", rendered.Stalled)
+	show("calm", rendered.Stalled)
+	show("calm", rendered.Ready)
+	f.changed(&followed{resource: resource("other", rendered.Stalled, 0, "")}) // The user did not ask for this one.
+	f.deleted(of("late", rendered.Stalled))
 	var got []string
 	for _, line := range strings.Split(strings.TrimSpace(b.String()), "\n")[1:] {
 		got = append(got, strings.Join(strings.Fields(line)[:2], " "))

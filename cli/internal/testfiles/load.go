@@ -39,7 +39,8 @@ type Project struct{ Rules, CRDs []string }
 
 // New returns a Loader that judges rules with a policy.
 func New(reader files.Reader, policy judge.Policy, project Project) *Loader {
-	return &Loader{reader: reader, policy: policy, project: project, programs: map[string]*tested{}, kinds: map[string]*sim.Kinds{}}
+	return &Loader{reader: reader, policy: policy, project: project, programs: map[string]*tested{},
+		kinds: map[string]*sim.Kinds{}}
 }
 
 // Unread tells whether a file could not be read.
@@ -86,7 +87,8 @@ func (l *Loader) Load(name string) (*ruletest.Suite, error) {
 	}
 	if len(paths) == 0 {
 		l.unread = true
-		return nil, fmt.Errorf("%s: there is no rules.yaml beside it: set rules: to the path of the rules, here or in reconcel.yaml", name)
+		return nil, fmt.Errorf("%s: there is no rules.yaml beside it: set rules: to the path of the rules, here or in "+
+			"reconcel.yaml", name)
 	}
 	defined, err := offline.ReadKinds(l.reader, crds)
 	if err != nil {
@@ -100,7 +102,8 @@ func (l *Loader) Load(name string) (*ruletest.Suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	return file.Prepare(ruletest.Setting{Program: rules.Program, Kinds: kinds, Coverage: rules.coverage, Load: l.reload(defined.Set), Read: l.read})
+	return file.Prepare(ruletest.Setting{Program: rules.Program, Kinds: kinds, Coverage: rules.coverage,
+		Load: l.reload(defined.Set), Read: l.read})
 }
 
 // missing returns an error for each path that cannot be read.

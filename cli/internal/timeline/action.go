@@ -58,7 +58,8 @@ func (p *player) do(ctx context.Context, a Action) error {
 	if live == nil || kind == nil {
 		return nil
 	}
-	var objects dynamic.ResourceInterface = p.world.Cluster().Client(someone).Resource(gvk.GroupVersion().WithResource(kind.Resource))
+	var objects dynamic.ResourceInterface = p.world.Cluster().Client(someone).Resource(
+		gvk.GroupVersion().WithResource(kind.Resource))
 	if kind.Namespaced {
 		objects = objects.(dynamic.NamespaceableResourceInterface).Namespace(a.Namespace)
 	}
@@ -75,7 +76,8 @@ func (p *player) do(ctx context.Context, a Action) error {
 func change(ctx context.Context, objects dynamic.ResourceInterface, live *unstructured.Unstructured) error {
 	for _, field := range renderedFields(live.Object) {
 		next := live.DeepCopy()
-		if unstructured.SetNestedField(next.Object, altered(next.GroupVersionKind().GroupKind(), field.value), field.path...) != nil {
+		if unstructured.SetNestedField(next.Object, altered(next.GroupVersionKind().GroupKind(), field.value),
+			field.path...) != nil {
 			continue
 		}
 		if _, err := objects.Update(ctx, next, metav1.UpdateOptions{FieldManager: someone}); err == nil {

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/cli/internal/output"
+	"reconcel/cli/internal/fields"
 	"reconcel/engine/managedfields"
 )
 
@@ -71,58 +70,16 @@ func altered(gk runtimeschema.GroupKind, value any) any {
 // mostFields is how many changed fields a step names.
 const mostFields = 6
 
-// differences returns the fields that differ between two objects, as text.
+// differences returns the fields that differ between two objects, as text. It omits those that
+// change with every write.
 func differences(before, after map[string]any) (all []string) {
-	var walk func(path string, a, b any)
-	walk = func(path string, a, b any) {
-		x, isMap := a.(map[string]any)
-		y, isToo := b.(map[string]any)
-		if isMap && isToo {
-			keys := maps.Clone(x)
-			maps.Copy(keys, y)
-			for _, key := range slices.Sorted(maps.Keys(keys)) {
-				if inner := strings.TrimPrefix(path+"."+key, "."); !bookkeeping[inner] {
-					walk(inner, x[key], y[key])
-				}
-			}
-			return
-		}
-		m, isList := a.([]any)
-		n, isToo := b.([]any)
-		if isList && isToo && len(m) == len(n) {
-			for i := range m {
-				walk(fmt.Sprintf("%s[%d]", path, i), m[i], n[i])
-			}
-			return
-		}
-		if !managedfields.EqualValues(a, b) {
-			all = append(all, path+": "+short(a)+" → "+short(b))
+	for _, f := range fields.Changed(before, after) {
+		if f.Path != "metadata.resourceVersion" && f.Path != "metadata.generation" {
+			all = append(all, f.Path+": "+f.Values)
 		}
 	}
-	walk("", before, after)
 	if more := len(all) - mostFields; more > 0 {
 		all = append(all[:mostFields], fmt.Sprintf("and %d more", more))
 	}
 	return all
-}
-
-// bookkeeping are the fields that change with every write.
-var bookkeeping = map[string]bool{"metadata.managedFields": true, "metadata.resourceVersion": true, "metadata.generation": true}
-
-// short returns a value in a few words.
-func short(value any) string {
-	const most = 60
-	switch v := value.(type) {
-	case nil:
-		return "(none)"
-	case map[string]any:
-		return "{…}"
-	case []any:
-		return output.Plural(len(v), "item")
-	}
-	text := []rune(fmt.Sprint(value))
-	if len(text) > most {
-		text = append(text[:most-1], '…')
-	}
-	return string(text)
 }

@@ -33,7 +33,8 @@ func (p *player) hasOtherController(u *unstructured.Unstructured) bool {
 	gvk := u.GroupVersionKind()
 	kind := p.Kinds.Kind(gvk)
 	return kind == nil || !kind.Status || u.GetDeletionTimestamp() != nil ||
-		slices.ContainsFunc(p.Program.Primaries(), func(of *rules.Primary) bool { return of.GVK.GroupKind() == gvk.GroupKind() })
+		slices.ContainsFunc(p.Program.Primaries(),
+			func(of *rules.Primary) bool { return of.GVK.GroupKind() == gvk.GroupKind() })
 }
 
 // changed returns when the desired state of an object changed last.

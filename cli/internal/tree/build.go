@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -43,7 +45,8 @@ type unreadKind struct {
 
 func newBuilder(self *unstructured.Unstructured) *builder {
 	return &builder{
-		owned: map[types.UID][]*unstructured.Unstructured{}, wanted: map[rules.Identity]*Node{}, unread: map[unreadKind]string{},
+		owned: map[types.UID][]*unstructured.Unstructured{}, wanted: map[rules.Identity]*Node{},
+		unread:  map[unreadKind]string{},
 		keptWhy: keptObjects(self), reported: map[types.UID]bool{}, used: map[unreadKind]bool{},
 	}
 }
@@ -80,60 +83,32 @@ func (b *builder) want(self *Node, result *rules.RuleResult, find func(*rules.De
 		if result.Teardown != (c.Child.Timeout > 0) {
 			continue // Children are created while the resource lives, and those of finalize when it is deleted.
 		}
-		n := Node{APIVersion: c.Child.GVK.GroupVersion().String(), Kind: c.Child.GVK.Kind, Rule: result.Rule.Name, Child: c.Child.ID, order: b.rendered}
+		n := Node{APIVersion: c.Child.GVK.GroupVersion().String(), Kind: c.Child.GVK.Kind, Rule: result.Rule.Name,
+			Child: c.Child.ID, order: b.rendered}
 		if c.State != rules.Rendered {
-			if found := rendered.OfChild(c, find); isShown(found) {
-				n.State, n.Message = absentState(found.State), found.Message
-				self.Children = append(self.Children, &n)
-			}
+			b.wantOne(self, n, nil, rendered.OfChild(c, find))
 			continue
 		}
 		for j := range c.Objects {
-			d := &c.Objects[j]
-			if one, found := n, find(d); isShown(found) {
-				b.wantObject(self, &one, d, found)
-			}
+			b.wantOne(self, n, &c.Objects[j], find(&c.Objects[j]))
 		}
 	}
 }
 
-func (b *builder) wantObject(self, n *Node, d *rules.Desired, found rendered.Finding) {
-	n.Namespace, n.Name, n.Message = d.Identity.Namespace, d.Identity.Name, found.Message
-	if d.Live.Object == nil || d.Live.Done != nil {
-		n.State = absentState(found.State)
-		if d.Live.Done != nil && found.State == rendered.Ready {
-			n.State, n.Message = done, "it has done its work, and is gone"
-		}
-		self.Children = append(self.Children, n)
+// wantOne adds an object, or a child without objects. What its own when excludes is not in the tree.
+func (b *builder) wantOne(self *Node, n Node, d *rules.Desired, found rendered.Finding) {
+	if found == (rendered.Finding{State: rendered.Excluded}) {
 		return
 	}
-	switch found.State {
-	case rendered.Ready:
-		n.State = ready
-	case rendered.Failed:
-		n.State = stalled
-	default:
-		n.State = progressing
+	n.Finding = found
+	if d != nil {
+		n.Namespace, n.Name = d.Identity.Namespace, d.Identity.Name
 	}
-	b.wanted[d.Identity] = n
-}
-
-// isShown reports whether a tree shows a child: not what its own when excludes.
-func isShown(f rendered.Finding) bool { return f.State != rendered.Excluded || f.Message != "" }
-
-// absentState is the state of something that does not exist.
-func absentState(s rendered.State) State {
-	switch s {
-	case rendered.Missing:
-		return missing
-	case rendered.Failed:
-		return failed
-	case rendered.Unknown:
-		return unread
-	case rendered.Excluded:
-		return excluded
+	if d != nil && d.Live.Object != nil && d.Live.Done == nil {
+		b.wanted[d.Identity] = &n
+		return
 	}
-	return waiting
+	self.Children = append(self.Children, &n)
 }
 
 // grow adds the objects below a node, and what may not be read.
@@ -152,7 +127,8 @@ func (b *builder) grow(n *Node) {
 		at := unreadKind{gk, n.Namespace}
 		if why := b.unread[at]; why != "" {
 			b.used[at] = true
-			n.Children = append(n.Children, &Node{APIVersion: gk.Group, Kind: gk.Kind, Namespace: n.Namespace, State: unread, Message: why})
+			n.Children = append(n.Children, &Node{APIVersion: gk.Group, Kind: gk.Kind, Namespace: n.Namespace,
+				Finding: rendered.Finding{State: rendered.Unread, Message: why}})
 		}
 	}
 }
@@ -160,20 +136,21 @@ func (b *builder) grow(n *Node) {
 // node returns the node of an object. A rule says best whether its child is ready.
 func (b *builder) node(u *unstructured.Unstructured) *Node {
 	created := u.GetCreationTimestamp()
-	n := &Node{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), order: math.MaxInt}
+	n := &Node{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(),
+		order: math.MaxInt}
 	id := rules.Identity{GVK: u.GroupVersionKind(), Namespace: n.Namespace, Name: n.Name}
 	if own := b.wanted[id]; own != nil {
 		n = own
 	} else {
-		n.State, n.Message = judge(u)
+		n.Finding = rendered.OfLive(kstatus.Judge(id.GVK.GroupKind(), u.Object))
 		n.Rule, n.Child = u.GetLabels()[rules.LabelRule], u.GetLabels()[rules.LabelChild]
 	}
 	n.UID, n.Created = u.GetUID(), &created
 	if why, is := b.keptWhy[id.String()]; is {
-		n.State, n.Message = kept, why
+		n.Finding = rendered.Finding{State: rendered.Kept, Message: why}
 	}
 	if u.GetDeletionTimestamp() != nil {
-		n.State, n.Message = deleting, ""
+		n.Finding = rendered.Finding{State: rendered.Deleting}
 		if held := u.GetFinalizers(); len(held) > 0 {
 			n.Message = "held by the finalizer " + strings.Join(held, ", ")
 		}
@@ -181,27 +158,17 @@ func (b *builder) node(u *unstructured.Unstructured) *Node {
 	return n
 }
 
-// judge returns the readiness of an object by its status.
-func judge(u *unstructured.Unstructured) (State, string) {
-	is, why := kstatus.Judge(u.GroupVersionKind().GroupKind(), u.Object)
-	return map[kstatus.Readiness]State{kstatus.Ready: ready, kstatus.Progressing: progressing, kstatus.Stalled: stalled}[is], why
-}
-
 // keptObjects returns the objects in the condition Kept of a resource, with the reasons.
 func keptObjects(self *unstructured.Unstructured) map[string]string {
 	found := map[string]string{}
-	conditions, _, _ := unstructured.NestedSlice(self.Object, "status", "conditions")
-	for _, item := range conditions {
-		c, _ := item.(map[string]any)
-		message, _ := c["message"].(string)
-		if c["type"] != "Kept" || c["status"] != "True" {
-			continue
-		}
-		for part := range strings.SplitSeq(message, "; ") {
-			ids, why, _ := strings.Cut(part, ": ")
-			for id := range strings.SplitSeq(ids, ", ") {
-				found[id] = "kept: " + why
-			}
+	c := meta.FindStatusCondition(rendered.ConditionsOf(self), "Kept")
+	if c == nil || c.Status != metav1.ConditionTrue {
+		return found
+	}
+	for part := range strings.SplitSeq(c.Message, "; ") {
+		ids, why, _ := strings.Cut(part, ": ")
+		for id := range strings.SplitSeq(ids, ", ") {
+			found[id] = "kept: " + why
 		}
 	}
 	return found

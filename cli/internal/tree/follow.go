@@ -2,17 +2,16 @@ package tree
 
 import (
 	"context"
-	"fmt"
-	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
 
+	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/output"
+	"reconcel/cli/internal/rendered"
 )
 
 // settle is how long a follower waits for more changes before it reads the tree again.
@@ -20,26 +19,26 @@ const settle = time.Second
 
 // A follower reads the tree again when an object of its kinds changes.
 type follower struct {
+	cluster.Follower
 	*Reader
-	complain  func(format string, args ...any)
-	repeated  output.Damper // of complaints
-	changed   chan struct{}
-	watched   map[listedKind]bool
-	following sync.WaitGroup
+	changed chan struct{}
+	watched map[listedKind]bool
 }
 
 // Follow prints what differs from the last report, until ctx ends.
-func (r *Reader) Follow(ctx context.Context, last *Report, table *Table, complain func(format string, args ...any)) error {
+func (r *Reader) Follow(ctx context.Context, last *Report, table *output.Table,
+	complain func(format string, args ...any)) error {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &follower{Reader: r, complain: complain, changed: make(chan struct{}, 1), watched: map[listedKind]bool{}}
-	defer f.following.Wait()
+	f := &follower{Follower: cluster.Follower{Complain: complain}, Reader: r, changed: make(chan struct{}, 1),
+		watched: map[listedKind]bool{}}
+	defer f.Wait()
 	defer cancel()
 	before := last.Tree
 	for {
 		if err := f.watch(ctx, before); err != nil {
 			return err
 		}
-		if !f.wait(ctx) {
+		if !f.settled(ctx) {
 			return nil
 		}
 		next, err := r.Read(ctx)
@@ -47,26 +46,22 @@ func (r *Reader) Follow(ctx context.Context, last *Report, table *Table, complai
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			f.say("%s", err) // The resource may come back, and so may the API server.
+			f.Say("%s", err) // The resource may come back, and so may the API server.
 			continue
 		}
-		if changes := Changes(before, next.Tree); len(changes) > 0 {
-			if err := table.WriteChanges(changes, time.Now()); err != nil {
-				return err
-			}
+		var lines []output.Line
+		for _, n := range Changes(before, next.Tree) {
+			lines = append(lines, n.line(table, "", time.Now()))
+		}
+		if err := table.Write(lines...); err != nil {
+			return err
 		}
 		before = next.Tree
 	}
 }
 
-func (f *follower) say(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); f.repeated.IsDue(text, time.Now()) {
-		f.complain("%s", text)
-	}
-}
-
-// wait waits for a change, and until no more follow at once.
-func (f *follower) wait(ctx context.Context) bool {
+// settled waits for a change, and until no more follow at once.
+func (f *follower) settled(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
 		return false
@@ -108,33 +103,20 @@ func (f *follower) watch(ctx context.Context, root *Node) error {
 
 // start watches the metadata of the objects of a kind. Their resourceVersion is enough.
 func (f *follower) start(ctx context.Context, at listedKind) error {
-	informer := metadatainformer.NewFilteredMetadataInformer(f.cluster.Metadata, at.kind.GVR, at.namespace, 0, cache.Indexers{}, nil).Informer()
-	err := informer.SetTransform(func(obj any) (any, error) {
+	informer := metadatainformer.NewFilteredMetadataInformer(f.cluster.Metadata, at.kind.GVR, at.namespace, 0,
+		cache.Indexers{}, nil).Informer()
+	reduced := func(obj any) (any, error) {
 		if o, ok := obj.(*metav1.PartialObjectMetadata); ok {
-			o.ObjectMeta = metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion}
+			o.ObjectMeta = metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name, UID: o.UID,
+				ResourceVersion: o.ResourceVersion}
 		}
 		return obj, nil
-	})
-	if err != nil {
-		return err
 	}
-	err = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
-		if ctx.Err() == nil && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
-			f.say("%s cannot be watched: %v", at.kind.GVK.GroupKind(), err)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	_, err = informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc:    func(any, bool) { f.signal() }, // An object of the initial list may be newer than the tree.
+	return f.Start(ctx, at.kind, informer, reduced, cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { f.signal() }, // An object of the initial list may be newer than the tree.
 		UpdateFunc: func(_, _ any) { f.signal() },
 		DeleteFunc: func(any) { f.signal() },
 	})
-	if err == nil {
-		f.following.Go(func() { informer.RunWithContext(ctx) })
-	}
-	return err
 }
 
 func (f *follower) signal() {
@@ -147,23 +129,19 @@ func (f *follower) signal() {
 // Changes returns the nodes of a tree whose state differs from an earlier one, and those
 // that are gone.
 func Changes(before, after *Node) (all []*Node) {
-	type said struct {
-		state   State
-		message string
-	}
-	known := map[string]said{}
-	before.walk(func(n *Node, _ string) { known[n.key()] = said{n.State, n.Message} })
+	known := map[string]rendered.Finding{}
+	before.walk(func(n *Node, _ string) { known[n.key()] = n.Finding })
 	now := map[string]bool{}
 	after.walk(func(n *Node, _ string) {
 		now[n.key()] = true
-		if known[n.key()] != (said{n.State, n.Message}) {
+		if known[n.key()] != n.Finding {
 			all = append(all, n)
 		}
 	})
 	before.walk(func(n *Node, _ string) {
 		if !now[n.key()] && n.UID != "" {
 			gone := *n
-			gone.State, gone.Message, gone.Children = deleted, "", nil
+			gone.Finding, gone.Children = rendered.Finding{State: rendered.Deleted}, nil
 			all = append(all, &gone)
 		}
 	})

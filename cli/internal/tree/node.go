@@ -4,43 +4,27 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-)
 
-// A State is how far an object is. The resource itself has a state of the status command.
-type State string
-
-// The states of the objects below a resource.
-const (
-	ready       State = "ready"
-	progressing State = "progressing" // it exists, and is not ready yet
-	stalled     State = "stalled"     // it does not become ready by itself
-	done        State = "done"        // it is ready, and no longer exists
-	deleting    State = "deleting"
-	missing     State = "missing"  // the rule wants it, and it does not exist
-	waiting     State = "waiting"  // the rule waits for something before it creates the object
-	failed      State = "failed"   // it cannot be rendered, or its name is taken
-	kept        State = "kept"     // no rule renders it, and it stays
-	excluded    State = "excluded" // together with a child that it reads
-	unread      State = "unread"   // the kind cannot be listed
-	deleted     State = "deleted"  // since the last time
+	"reconcel/cli/internal/output"
+	"reconcel/cli/internal/rendered"
 )
 
 // A Node is an object, or something that is not there. Its JSON is documented.
 type Node struct {
-	APIVersion string       `json:"apiVersion"`
-	Kind       string       `json:"kind"`
-	Namespace  string       `json:"namespace,omitempty"`
-	Name       string       `json:"name,omitempty"` // empty: not known
-	UID        types.UID    `json:"uid,omitempty"`
-	Rule       string       `json:"rule,omitempty"`
-	Child      string       `json:"child,omitempty"` // the id
-	State      State        `json:"state"`
-	Message    string       `json:"message,omitempty"`
-	Created    *metav1.Time `json:"created,omitempty"`
-	Children   []*Node      `json:"children,omitempty"`
+	APIVersion       string       `json:"apiVersion"`
+	Kind             string       `json:"kind"`
+	Namespace        string       `json:"namespace,omitempty"`
+	Name             string       `json:"name,omitempty"` // empty: not known
+	UID              types.UID    `json:"uid,omitempty"`
+	Rule             string       `json:"rule,omitempty"`
+	Child            string       `json:"child,omitempty"` // the id
+	rendered.Finding              // of the resource itself, that of status
+	Created          *metav1.Time `json:"created,omitempty"`
+	Children         []*Node      `json:"children,omitempty"`
 
 	order int // of the child in the rules
 }
@@ -71,7 +55,8 @@ func (n *Node) key() string {
 // sort orders the tree: as in the rules, then by kind and name.
 func (n *Node) sort() {
 	slices.SortFunc(n.Children, func(a, b *Node) int {
-		return cmp.Or(cmp.Compare(a.order, b.order), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.order, b.order), strings.Compare(a.Kind, b.Kind),
+			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	for _, c := range n.Children {
 		c.sort()
@@ -90,4 +75,20 @@ func (n *Node) walkBelow(visit func(n *Node, prefix string), first, rest string)
 			c.walkBelow(visit, rest+"├─", rest+"│ ")
 		}
 	}
+}
+
+// Write prints a tree.
+func Write(t *output.Table, root *Node, now time.Time) error {
+	var lines []output.Line
+	root.walk(func(n *Node, prefix string) { lines = append(lines, n.line(t, prefix, now)) })
+	return t.Write(lines...)
+}
+
+func (n *Node) line(t *output.Table, prefix string, now time.Time) (line output.Line) {
+	line.Add("NAMESPACE", n.Namespace)
+	line.Add("NAME", prefix+n.ref())
+	line.AddState(string(n.State), n.State.Colour())
+	line.Add("AGE", output.Age(n.Created, now))
+	line.AddMessage(n.Message, t)
+	return line
 }

@@ -18,9 +18,7 @@ import (
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/rendered"
-	"reconcel/cli/internal/status"
 	"reconcel/engine/discover"
-	"reconcel/engine/inventory"
 	"reconcel/rules"
 )
 
@@ -82,7 +80,8 @@ func New(ctx context.Context, live *cluster.Cluster, q Query) (*Reader, error) {
 		return r, nil
 	}
 	slices.Sort(names)
-	return nil, exit.Misused("%q: several kinds have that name, add the group: %s", q.Target.Text, strings.Join(names, ", "))
+	return nil, exit.Misused("%q: several kinds have that name, add the group: %s", q.Target.Text,
+		strings.Join(names, ", "))
 }
 
 func (r *Reader) problem(format string, args ...any) {
@@ -98,13 +97,14 @@ func (r *Reader) Read(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	lists := cluster.NewLists(r.cluster)
-	state, err := status.One(ctx, r.cluster, r.kind, self)
+	state, err := rendered.ResourceOf(ctx, r.cluster, r.kind, self)
 	if err != nil {
 		return nil, err
 	}
 	created := self.GetCreationTimestamp()
-	root := &Node{APIVersion: self.GetAPIVersion(), Kind: self.GetKind(), Namespace: self.GetNamespace(), Name: self.GetName(), UID: self.GetUID(),
-		State: State(state.State), Message: state.Message, Created: &created}
+	root := &Node{APIVersion: self.GetAPIVersion(), Kind: self.GetKind(), Namespace: self.GetNamespace(),
+		Name: self.GetName(), UID: self.GetUID(),
+		Finding: rendered.Finding{State: state.State, Message: state.Message}, Created: &created}
 	b := newBuilder(self)
 	r.listed = map[listedKind]bool{{*r.kind, self.GetNamespace()}: true}
 	namespaces := map[string]bool{}
@@ -140,7 +140,8 @@ func (r *Reader) Read(ctx context.Context) (*Report, error) {
 }
 
 // render adds what the rules render, and returns the objects of the resource.
-func (r *Reader) render(ctx context.Context, lists *cluster.Lists, b *builder, root *Node, self *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+func (r *Reader) render(ctx context.Context, lists *cluster.Lists, b *builder, root *Node,
+	self *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	resource, err := rendered.Read(ctx, r.cluster, lists, r.primary, self)
 	if err != nil {
 		return nil, err
@@ -153,9 +154,12 @@ func (r *Reader) render(ctx context.Context, lists *cluster.Lists, b *builder, r
 		b.want(root, &out.Rules[i], resource.Find)
 	}
 	for gvk, why := range resource.Unread {
-		known := slices.ContainsFunc(root.Children, func(n *Node) bool { return n.Kind == gvk.Kind && n.APIVersion == gvk.GroupVersion().String() })
+		known := slices.ContainsFunc(root.Children,
+			func(n *Node) bool { return n.Kind == gvk.Kind && n.APIVersion == gvk.GroupVersion().String() })
 		if !known {
-			root.Children = append(root.Children, &Node{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, State: unread, Message: why.Error()})
+			root.Children = append(root.Children,
+				&Node{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind,
+					Finding: rendered.Finding{State: rendered.Unread, Message: why.Error()}})
 		}
 	}
 	return resource.Objects(), nil
@@ -163,7 +167,8 @@ func (r *Reader) render(ctx context.Context, lists *cluster.Lists, b *builder, r
 
 // inventoried returns the objects of the resource in all namespaces, of the kinds in the
 // inventories. The others are in the namespace of the resource.
-func (r *Reader) inventoried(ctx context.Context, lists *cluster.Lists, self *unstructured.Unstructured) (found []*unstructured.Unstructured, err error) {
+func (r *Reader) inventoried(ctx context.Context, lists *cluster.Lists,
+	self *unstructured.Unstructured) (found []*unstructured.Unstructured, err error) {
 	for _, gvk := range r.inventoriedKinds(ctx, primaryKind(self)) {
 		k, err := r.cluster.Find(ctx, gvk)
 		if discover.IsUnavailable(err) {
@@ -206,29 +211,24 @@ func ownerUID(self *unstructured.Unstructured) types.UID {
 
 // inventoriedKinds returns the kinds of children that an inventory has for a kind.
 func (r *Reader) inventoriedKinds(ctx context.Context, of schema.GroupKind) (all []schema.GroupVersionKind) {
-	options := metav1.ListOptions{LabelSelector: inventory.Selector}
-	err := cluster.ForEach(ctx, r.cluster.Client.Resource(inventory.Resource), options, func(u *unstructured.Unstructured) {
-		stored, ok := inventory.Of(u)
-		if !ok {
-			return
-		}
+	inventories, err := r.cluster.Inventories(ctx)
+	for _, stored := range inventories {
 		entries, err := stored.Entries()
 		if err != nil {
-			r.problem("inventory ConfigMap/%s/%s: %s", stored.Namespace, u.GetName(), err)
+			r.problem("inventory %s: %s", stored, err)
 		}
 		for _, entry := range entries {
-			for _, gvk := range entry.Kinds() {
-				if entry.Primary() == of && !slices.Contains(all, gvk) {
-					all = append(all, gvk)
-				}
+			if entry.Primary() == of {
+				all = append(all, entry.Kinds()...)
 			}
 		}
-	})
+	}
 	if err != nil {
-		r.problem("objects in other namespaces may be missing, because the inventories cannot be read (-f gives the rules): %s", err)
+		r.problem("objects in other namespaces may be missing, because the inventories cannot be read (-f gives the "+
+			"rules): %s", err)
 	}
 	slices.SortFunc(all, func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) })
-	return all
+	return slices.Compact(all)
 }
 
 // listAll adds the objects of all kinds in a namespace.
@@ -276,7 +276,8 @@ func (b *builder) otherUnread() (problems []string) {
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(kinds)) {
 		slices.Sort(kinds[namespace])
-		problems = append(problems, fmt.Sprintf("may not be listed in namespace %s, so their objects are not in the tree: %s", namespace, strings.Join(kinds[namespace], ", ")))
+		problems = append(problems, fmt.Sprintf("may not be listed in namespace %s, so their objects are not in the tree: %s",
+			namespace, strings.Join(kinds[namespace], ", ")))
 	}
 	return problems
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"reconcel/cli/internal/output"
 	"reconcel/cli/internal/rendered"
 	"reconcel/rules"
 	"reconcel/rules/source"
@@ -69,7 +70,7 @@ func grown(t *testing.T, prepare func(b *builder, root *Node, of *unstructured.U
 	t.Helper()
 	of := object(t, self)
 	created := of.GetCreationTimestamp()
-	root := &Node{APIVersion: "g/v1", Kind: "Shop", Namespace: "default", Name: "s", UID: "self", State: "progressing", Message: "1 of 2", Created: &created}
+	root := &Node{APIVersion: "g/v1", Kind: "Shop", Namespace: "default", Name: "s", UID: "self", Finding: rendered.Finding{State: "progressing", Message: "1 of 2"}, Created: &created}
 	b := newBuilder(of)
 	for text := range strings.SplitSeq(objects, "\n---\n") {
 		b.add(object(t, text))
@@ -83,8 +84,8 @@ func grown(t *testing.T, prepare func(b *builder, root *Node, of *unstructured.U
 func printed(t *testing.T, root *Node) string {
 	t.Helper()
 	var out bytes.Buffer
-	table := &Table{Print: func(text []byte) error { out.Write(text); return nil }}
-	if err := table.Write(root, now); err != nil {
+	table := &output.Table{Print: func(text []byte) error { out.Write(text); return nil }}
+	if err := Write(table, root, now); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -162,11 +163,11 @@ default └─Secret/gone deleting 60m held by the finalizer x.io/y`
 }
 
 func TestChanges(t *testing.T) {
-	before := &Node{Kind: "Shop", Name: "s", UID: "1", State: ready, Children: []*Node{
-		{Kind: "Pod", Name: "a", UID: "2", State: progressing}, {Kind: "Pod", Name: "b", UID: "3", State: ready}, {Kind: "Pod", Name: "c", State: missing},
+	before := &Node{Kind: "Shop", Name: "s", UID: "1", Finding: rendered.Finding{State: rendered.Ready}, Children: []*Node{
+		{Kind: "Pod", Name: "a", UID: "2", Finding: rendered.Finding{State: rendered.Progressing}}, {Kind: "Pod", Name: "b", UID: "3", Finding: rendered.Finding{State: rendered.Ready}}, {Kind: "Pod", Name: "c", Finding: rendered.Finding{State: rendered.Missing}},
 	}}
-	after := &Node{Kind: "Shop", Name: "s", UID: "1", State: ready, Children: []*Node{
-		{Kind: "Pod", Name: "a", UID: "2", State: ready}, {Kind: "Pod", Name: "c", UID: "4", State: progressing},
+	after := &Node{Kind: "Shop", Name: "s", UID: "1", Finding: rendered.Finding{State: rendered.Ready}, Children: []*Node{
+		{Kind: "Pod", Name: "a", UID: "2", Finding: rendered.Finding{State: rendered.Ready}}, {Kind: "Pod", Name: "c", UID: "4", Finding: rendered.Finding{State: rendered.Progressing}},
 	}}
 	var got []string
 	for _, n := range Changes(before, after) {

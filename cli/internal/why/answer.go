@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"reconcel/cli/internal/diff"
+	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/rendered"
 	"reconcel/rules"
 	"reconcel/rules/source"
@@ -14,13 +14,12 @@ import (
 
 // An Answer is the output of -o json.
 type Answer struct {
-	Object   diff.Object  `json:"object"`
-	Resource *diff.Object `json:"resource,omitempty"` // whose child the object is
-	Rule     string       `json:"rule,omitempty"`
-	Child    string       `json:"child,omitempty"`
-	State    string       `json:"state,omitempty"`
-	Message  string       `json:"message,omitempty"`
-	Field    *Field       `json:"field,omitempty"`
+	Object            change.Object  `json:"object"`
+	Resource          *change.Object `json:"resource,omitempty"` // whose child the object is
+	Rule              string         `json:"rule,omitempty"`
+	Child             string         `json:"child,omitempty"`
+	*rendered.Finding                // nil: no state is asked, or nothing is wrong
+	Field             *Field         `json:"field,omitempty"`
 	// Condition is asked with --condition.
 	Condition *Condition `json:"condition,omitempty"`
 	// Existence are the decisions about the object.
@@ -39,11 +38,10 @@ type Field struct {
 
 // A Child is the state of an entry of children.
 type Child struct {
-	Rule    string         `json:"rule"`
-	Child   string         `json:"child"`
-	State   string         `json:"state"`
-	Message string         `json:"message,omitempty"`
-	Reads   []rules.Origin `json:"readiness,omitempty"` // readyWhen and failWhen, if a condition is asked
+	Rule  string `json:"rule"`
+	Child string `json:"child"`
+	rendered.Finding
+	Reads []rules.Origin `json:"readiness,omitempty"` // readyWhen and failWhen, if a condition is asked
 }
 
 // A Condition is a condition of a primary.
@@ -80,7 +78,7 @@ func (p subjectPart) object() (whole, live map[string]any) {
 
 // existence answers why an object exists.
 func (p subjectPart) existence() *Answer {
-	self := diff.ObjectWithID(p.Self)
+	self := change.ObjectWithID(p.Self)
 	if p.child == nil {
 		a := &Answer{Object: self, Children: p.children(false)}
 		for i := range p.Out.Rules {
@@ -88,26 +86,23 @@ func (p subjectPart) existence() *Answer {
 			a.Existence = append(a.Existence, p.Explain.Selection(r.Rule)...)
 			switch {
 			case r.Err != nil:
-				a.State, a.Message = "failed", r.Err.Error()
-			case !r.Matches && !r.Teardown && a.State == "":
-				a.State, a.Message = "excluded", fmt.Sprintf("rule %q does not select it", r.Rule.Name)
+				a.Finding = &rendered.Finding{State: rendered.Failed, Message: r.Err.Error()}
+			case !r.Matches && !r.Teardown && a.Finding == nil:
+				a.Finding = &rendered.Finding{State: rendered.Excluded,
+					Message: fmt.Sprintf("rule %q does not select it", r.Rule.Name)}
 			}
 		}
 		return a
 	}
 	c := p.child.Child
-	a := &Answer{Object: self, Resource: &self, Rule: c.Rule.Name, Child: c.ID}
+	a := &Answer{Resource: &self, Rule: c.Rule.Name, Child: c.ID}
+	id, found := rules.Identity{GVK: c.GVK}, rendered.Finding{}
 	if p.d == nil {
-		a.Object = diff.ObjectWithID(rules.Identity{GVK: c.GVK})
-		found := rendered.OfChild(p.child, p.Find)
-		a.State, a.Message = string(found.State), found.Message
-		a.Existence = p.Explain.Child(p.child)
-		return a
+		found, a.Existence = rendered.OfChild(p.child, p.Find), p.Explain.Child(p.child)
+	} else {
+		id, found, a.Existence = p.d.Identity, p.Find(p.d), p.Explain.Existence(p.d)
 	}
-	a.Object = diff.ObjectWithID(p.d.Identity)
-	found := p.Find(p.d)
-	a.State, a.Message = string(found.State), found.Message
-	a.Existence = p.Explain.Existence(p.d)
+	a.Object, a.Finding = change.ObjectWithID(id), &found
 	return a
 }
 
@@ -163,7 +158,7 @@ var following = []string{"Ready", "Reconciling", "Stalled"}
 
 // condition answers where a condition comes from.
 func (p subjectPart) condition(typ string) (*Answer, error) {
-	a := &Answer{Object: diff.ObjectWithID(p.Self)}
+	a := &Answer{Object: change.ObjectWithID(p.Self)}
 	known := slices.Clone(following)
 	for i := range p.Out.Rules {
 		r := &p.Out.Rules[i]
@@ -171,7 +166,8 @@ func (p subjectPart) condition(typ string) (*Answer, error) {
 			c := &r.Conditions[j]
 			if known = append(known, c.Type); c.Type == typ {
 				a.Rule = r.Rule.Name
-				a.Condition = &Condition{Type: typ, Status: string(c.Status), Reason: c.Reason, Message: c.Message, Origins: p.Explain.Condition(r.Rule, c)}
+				a.Condition = &Condition{Type: typ, Status: string(c.Status), Reason: c.Reason, Message: c.Message,
+					Origins: p.Explain.Condition(r.Rule, c)}
 				return a, nil
 			}
 		}
@@ -204,8 +200,7 @@ func (p subjectPart) children(readiness bool) (all []Child) {
 			if r.Teardown != (c.Child.Timeout > 0) {
 				continue
 			}
-			found := rendered.OfChild(c, p.Find)
-			one := Child{Rule: r.Rule.Name, Child: c.Child.ID, State: string(found.State), Message: found.Message}
+			one := Child{Rule: r.Rule.Name, Child: c.Child.ID, Finding: rendered.OfChild(c, p.Find)}
 			for k := range c.Objects {
 				if readiness {
 					one.Reads = append(one.Reads, p.Explain.Readiness(&c.Objects[k])...)
@@ -214,7 +209,7 @@ func (p subjectPart) children(readiness bool) (all []Child) {
 			all = append(all, one)
 		}
 		if f := r.Err; f != nil {
-			all = append(all, Child{Rule: r.Rule.Name, State: "failed", Message: f.Error()})
+			all = append(all, Child{Rule: r.Rule.Name, Finding: rendered.Finding{State: rendered.Failed, Message: f.Error()}})
 		}
 	}
 	return all

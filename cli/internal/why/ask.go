@@ -23,7 +23,8 @@ func Ask(all []*Subject, q Question, isOf func(rules.Identity) bool) (*Answer, e
 	case len(exact) > 1 && !differ(exact):
 		return exact[0].answer(q) // Several resources share it.
 	case len(exact) > 1:
-		return nil, &UnknownError{fmt.Sprintf("%s: several objects have that name, choose one with -n: %s", q.Target.Text, strings.Join(names(exact), ", "))}
+		return nil, &UnknownError{fmt.Sprintf("%s: several objects have that name, choose one with -n: %s", q.Target.Text,
+			strings.Join(names(exact), ", "))}
 	case len(maybe) > 0:
 		p := maybe[0]
 		a := p.existence()

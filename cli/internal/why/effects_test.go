@@ -25,7 +25,7 @@ func stateOf(e *example) *state {
 func (s *state) try(in input) int {
 	changed := map[*field]bool{}
 	for _, to := range in.others {
-		after := s.render(change{in, to})
+		after := s.render(edit{in, to})
 		for _, f := range s.fields {
 			if value, known := f.read(after, f.path); known && !reflect.DeepEqual(value, f.value) {
 				changed[f] = true

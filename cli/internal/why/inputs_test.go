@@ -66,7 +66,7 @@ func (e *example) inputs() (all []input) {
 	for _, o := range objects {
 		id := idOf(o)
 		for _, key := range []string{"spec", "status", "data", "stringData", "type", "metadata"} {
-			leaves(o.Object[key], []any{key}, func(path []any, value any) {
+			leaves(o.Unstructured.Object[key], []any{key}, func(path []any, value any) {
 				if !isInput(path) {
 					return
 				}
@@ -74,7 +74,7 @@ func (e *example) inputs() (all []input) {
 					all = append(all, input{id, path, append(others, absent)})
 				}
 				for n := 2; n < len(path); n++ { // The maps that it is in.
-					if _, isMap := valueAt(o.Object, path[:n]).(map[string]any); isMap && key != "metadata" {
+					if _, isMap := valueAt(o.Unstructured.Object, path[:n]).(map[string]any); isMap && key != "metadata" {
 						all = append(all, input{of: id, path: path[:n], others: []any{absent}})
 					}
 				}
@@ -83,8 +83,8 @@ func (e *example) inputs() (all []input) {
 				}
 			})
 			for _, other := range objects {
-				leaves(other.Object[key], []any{key}, func(path []any, value any) {
-					if other.GroupVersionKind() == o.GroupVersionKind() && isInput(path) && valueAt(o.Object, path) == nil {
+				leaves(other.Unstructured.Object[key], []any{key}, func(path []any, value any) {
+					if other.Unstructured.GroupVersionKind() == o.Unstructured.GroupVersionKind() && isInput(path) && valueAt(o.Unstructured.Object, path) == nil {
 						all = append(all, input{of: id, path: path, others: []any{value}})
 					}
 				})

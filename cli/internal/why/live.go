@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/diff"
 	"reconcel/cli/internal/judge"
@@ -114,7 +115,8 @@ func (r *Reader) childKind(ctx context.Context, primary *rules.Primary, t cluste
 }
 
 // owners returns the primaries that may have an object: its owner, or else all of them.
-func (r *Reader) owners(ctx context.Context, primary *rules.Primary, child *discover.Kind, q Question) (all []*unstructured.Unstructured, err error) {
+func (r *Reader) owners(ctx context.Context, primary *rules.Primary, child *discover.Kind,
+	q Question) (all []*unstructured.Unstructured, err error) {
 	k, err := r.Cluster.Find(ctx, primary.GVK)
 	if k == nil && r.tolerate(err) {
 		return nil, nil
@@ -141,7 +143,8 @@ func (r *Reader) owners(ctx context.Context, primary *rules.Primary, child *disc
 		}
 		return all, err
 	}
-	err = cluster.ForEach(ctx, r.Cluster.Resource(k, metav1.NamespaceAll), metav1.ListOptions{}, func(u *unstructured.Unstructured) { all = append(all, u) })
+	err = cluster.ForEach(ctx, r.Cluster.Resource(k, metav1.NamespaceAll), metav1.ListOptions{},
+		func(u *unstructured.Unstructured) { all = append(all, u) })
 	if err != nil && ctx.Err() == nil {
 		r.unknown = cmp.Or(r.unknown, fmt.Errorf("list %s: %w", k.GVR.Resource, err)) // The object may be of other resources.
 		return nil, nil
@@ -150,7 +153,8 @@ func (r *Reader) owners(ctx context.Context, primary *rules.Primary, child *disc
 }
 
 // subject renders a primary of the cluster.
-func (r *Reader) subject(ctx context.Context, primary *rules.Primary, self *unstructured.Unstructured) (*Subject, error) {
+func (r *Reader) subject(ctx context.Context, primary *rules.Primary,
+	self *unstructured.Unstructured) (*Subject, error) {
 	resource, err := rendered.Read(ctx, r.Cluster, r.lists, primary, self)
 	if err != nil {
 		return nil, err
@@ -163,8 +167,10 @@ func (r *Reader) subject(ctx context.Context, primary *rules.Primary, self *unst
 	if primary.GVK.Group == "" {
 		target, _ = cluster.ParseTarget(primary.GVK.Kind + "/" + self.GetName())
 	}
-	compared, err := diff.Compare(ctx, diff.Options{Rules: r.Rules, Policy: r.Policy, Cluster: r.Cluster, Namespace: self.GetNamespace(),
-		Selector: labels.Everything(), Targets: []cluster.Target{target}, Local: true, Progress: r.Progress})
+	compared, err := diff.Compare(ctx, diff.Options{
+		Source:    change.Source{Rules: r.Rules, Policy: r.Policy, Cluster: r.Cluster, Local: true, Progress: r.Progress},
+		Namespace: self.GetNamespace(), Selector: labels.Everything(), Targets: []cluster.Target{target},
+	})
 	if err != nil {
 		return nil, err
 	}

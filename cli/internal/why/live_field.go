@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"reconcel/cli/internal/diff"
+	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/rendered"
 	"reconcel/engine/managedfields"
 	"reconcel/rules"
@@ -12,7 +12,7 @@ import (
 
 // Live is what a cluster has of the objects of a subject.
 type Live struct {
-	Changes []diff.Change // what reconcel would do next
+	Changes []change.Change // what reconcel would do next
 }
 
 // A LiveField is a field of an object in the cluster.
@@ -41,8 +41,9 @@ const (
 // or the API server rejects that.
 func (l *Live) compared(d *rules.Desired, found rendered.Finding) rendered.Finding {
 	for _, c := range l.Changes {
-		if found.State == rendered.Ready && c.Object == diff.ObjectWithID(d.Identity) && c.Part == "" && (c.Action.IsDifference() || c.Action.IsTrouble()) {
-			return rendered.Finding{State: rendered.Waiting, Message: cmp.Or(c.Reason, "it differs from its rendering")}
+		if found.State == rendered.Ready && c.Object == change.ObjectWithID(d.Identity) && c.Part == "" &&
+			(c.Action.IsDifference() || c.Action.IsTrouble()) {
+			return rendered.Finding{State: rendered.Progressing, Message: cmp.Or(c.Reason, "it differs from its rendering")}
 		}
 	}
 	return found
@@ -81,7 +82,7 @@ func (l *Live) change(p subjectPart, path []any) (before, after any, differs boo
 		id = p.d.Identity
 	}
 	for _, c := range l.Changes {
-		if c.Object == diff.ObjectWithID(id) && c.Action.IsDifference() && c.Before != nil && c.After != nil {
+		if c.Object == change.ObjectWithID(id) && c.Action.IsDifference() && c.Before != nil && c.After != nil {
 			before, after = valueAt(c.Before, path), valueAt(c.After, path)
 			if differs = true; !managedfields.EqualValues(before, after) {
 				return before, after, true
@@ -93,7 +94,8 @@ func (l *Live) change(p subjectPart, path []any) (before, after any, differs boo
 
 func (p subjectPart) isIgnored(path []any) bool {
 	for _, ignored := range p.d.IgnoredPaths() {
-		if len(ignored) <= len(path) && slices.EqualFunc(ignored, path[:len(ignored)], func(key string, step any) bool { return step == key }) {
+		if len(ignored) <= len(path) && slices.EqualFunc(ignored, path[:len(ignored)],
+			func(key string, step any) bool { return step == key }) {
 			return true
 		}
 	}

@@ -5,9 +5,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"reconcel/cli/internal/diff"
+	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/rendered"
-	"reconcel/engine"
+	"reconcel/engine/outcome"
 	"reconcel/rules"
 )
 
@@ -15,21 +15,21 @@ import (
 // rejects: its own status says that it is ready.
 func TestADifferingObjectIsNotReady(t *testing.T) {
 	d := &rules.Desired{Identity: rules.Identity{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Service"}, Namespace: "shop", Name: "web"}}
-	service := diff.ObjectWithID(d.Identity)
+	service := change.ObjectWithID(d.Identity)
 	other := service
 	other.Name = "other"
 	for name, test := range map[string]struct {
-		change diff.Change
+		change change.Change
 		found  rendered.Finding
 		want   rendered.Finding
 	}{
-		"drift":            {diff.Change{Object: service, Action: engine.Configured}, rendered.Finding{State: rendered.Ready}, rendered.Finding{State: rendered.Waiting, Message: "it differs from its rendering"}},
-		"a rejection":      {diff.Change{Object: service, Action: engine.Rejected, Reason: "port is taken"}, rendered.Finding{State: rendered.Ready}, rendered.Finding{State: rendered.Waiting, Message: "port is taken"}},
-		"another object":   {diff.Change{Object: other, Action: engine.Configured}, rendered.Finding{State: rendered.Ready}, rendered.Finding{State: rendered.Ready}},
-		"no change":        {diff.Change{Object: service, Action: engine.Unchanged}, rendered.Finding{State: rendered.Ready}, rendered.Finding{State: rendered.Ready}},
-		"not ready anyway": {diff.Change{Object: service, Action: engine.Configured}, rendered.Finding{State: rendered.Missing, Message: "not created yet"}, rendered.Finding{State: rendered.Missing, Message: "not created yet"}},
+		"drift":            {change.Change{Object: service, Action: outcome.Configured}, rendered.Finding{State: rendered.Ready}, rendered.Finding{State: rendered.Progressing, Message: "it differs from its rendering"}},
+		"a rejection":      {change.Change{Object: service, Action: outcome.Rejected, Reason: "port is taken"}, rendered.Finding{State: rendered.Ready}, rendered.Finding{State: rendered.Progressing, Message: "port is taken"}},
+		"another object":   {change.Change{Object: other, Action: outcome.Configured}, rendered.Finding{State: rendered.Ready}, rendered.Finding{State: rendered.Ready}},
+		"no change":        {change.Change{Object: service, Action: outcome.Unchanged}, rendered.Finding{State: rendered.Ready}, rendered.Finding{State: rendered.Ready}},
+		"not ready anyway": {change.Change{Object: service, Action: outcome.Configured}, rendered.Finding{State: rendered.Missing, Message: "not created yet"}, rendered.Finding{State: rendered.Missing, Message: "not created yet"}},
 	} {
-		if got := (&Live{Changes: []diff.Change{test.change}}).compared(d, test.found); got != test.want {
+		if got := (&Live{Changes: []change.Change{test.change}}).compared(d, test.found); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}

@@ -43,7 +43,8 @@ func next(value any, text string) (step any, rest string, ok bool) {
 		}
 		longest := ""
 		for key := range v {
-			if after, is := strings.CutPrefix(text, key); is && len(key) > len(longest) && (after == "" || after[0] == '.' || after[0] == '[') {
+			if after, is := strings.CutPrefix(text, key); is && len(key) > len(longest) && (after == "" || after[0] == '.' ||
+				after[0] == '[') {
 				longest = key
 			}
 		}
@@ -94,7 +95,8 @@ func unknownPath(value any, path []any, rest string) error {
 			word = rest[:end]
 		}
 		if near := source.Nearest(word, names); near != "" {
-			return &UnknownError{fmt.Sprintf("%s has no field %q (did you mean %s?)", at, word, shown(append(slices.Clone(path), near)))}
+			return &UnknownError{fmt.Sprintf("%s has no field %q (did you mean %s?)", at, word,
+				shown(append(slices.Clone(path), near)))}
 		}
 		if len(names) == 0 {
 			return &UnknownError{fmt.Sprintf("%s has no field %q: it is empty", at, word)}

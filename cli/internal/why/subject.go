@@ -33,7 +33,7 @@ func Render(file *syntax.File, primary *rules.Primary, in rules.Input) *Subject 
 func offlineState(d *rules.Desired) rendered.Finding {
 	found := rendered.OfObject(d)
 	if d.State == rules.Rendered && len(d.Waits) == 0 {
-		return rendered.Finding{State: "rendered"}
+		return rendered.Finding{State: rendered.Rendered}
 	}
 	return found
 }
@@ -50,7 +50,8 @@ type Question struct {
 // have none.
 func (s *Subject) parts(q Question, isOf func(rules.Identity) bool) (exact, maybe []subjectPart) {
 	matches := func(id rules.Identity) bool {
-		return isOf(id) && id.Name == q.Target.Name && (q.Namespace == "" || id.Namespace == "" || id.Namespace == q.Namespace)
+		return isOf(id) && id.Name == q.Target.Name && (q.Namespace == "" || id.Namespace == "" ||
+			id.Namespace == q.Namespace)
 	}
 	if matches(s.Self) {
 		exact = append(exact, subjectPart{Subject: s})

@@ -24,8 +24,8 @@ func (a *Answer) Text(now time.Time) []byte {
 	if a.Resource != nil {
 		p.entry("Child", fmt.Sprintf("%s of %s, rule %s", a.Child, a.Resource, a.Rule))
 	}
-	if a.State != "" {
-		p.entry("State", strings.TrimSuffix(a.State+": "+a.Message, ": "))
+	if a.Finding != nil {
+		p.entry("State", a.Finding.String())
 	}
 	if a.Field != nil {
 		p.field(a.Field)
@@ -114,7 +114,7 @@ func (p *printer) children(all []Child) {
 		if c.Child != "" {
 			name += ", " + c.Child
 		}
-		p.indented(1, strings.TrimSuffix(name+": "+c.State+": "+c.Message, ": "))
+		p.indented(1, name+": "+c.Finding.String())
 		p.origins(c.Reads, 2)
 	}
 }
@@ -163,7 +163,8 @@ const mostReads = 12
 // isImplied reports whether a number of elements needs no line of its own: an element that was read is shown.
 func isImplied(r rules.Reading, all []rules.Reading) bool {
 	return r.Use == expr.UsedExtent && slices.ContainsFunc(all, func(other rules.Reading) bool {
-		return len(other.Path) > len(r.Path) && strings.HasPrefix(other.Path, r.Path) && strings.ContainsAny(other.Path[len(r.Path):len(r.Path)+1], ".[")
+		return len(other.Path) > len(r.Path) && strings.HasPrefix(other.Path, r.Path) &&
+			strings.ContainsAny(other.Path[len(r.Path):len(r.Path)+1], ".[")
 	})
 }
 

@@ -45,13 +45,13 @@ func load(t *testing.T, folder string, paths []string) *example {
 			t.Fatal(err)
 		}
 		for _, o := range all {
-			if o.GetUID() == "" {
-				o.SetUID("0b0e2c1e-3c1d-4b7e-9a55-2f0c8d1e7a90") // A placeholder would depend on the name.
+			if o.Unstructured.GetUID() == "" {
+				o.Unstructured.SetUID("0b0e2c1e-3c1d-4b7e-9a55-2f0c8d1e7a90") // A placeholder would depend on the name.
 			}
 			resource := filepath.Base(path) != "observed.yaml" && e.hasRules(o)
-			if _, has := o.Object["status"]; resource && has {
-				e.observed = append(e.observed, &files.Object{Unstructured: *o.DeepCopy(), File: path})
-				delete(o.Object, "status")
+			if _, has := o.Unstructured.Object["status"]; resource && has {
+				e.observed = append(e.observed, &files.Object{Unstructured: *o.Unstructured.DeepCopy(), File: path})
+				delete(o.Unstructured.Object, "status")
 			}
 			if resource {
 				e.resources = append(e.resources, o)
@@ -83,15 +83,15 @@ func statesOf(folder string) map[string][]string {
 }
 
 func (e *example) hasRules(o *files.Object) bool {
-	return slices.ContainsFunc(e.loaded.Program.Primaries(), func(p *rules.Primary) bool { return p.GVK == o.GroupVersionKind() })
+	return slices.ContainsFunc(e.loaded.Program.Primaries(), func(p *rules.Primary) bool { return p.GVK == o.Unstructured.GroupVersionKind() })
 }
 
 func (e *example) isObserved(id rules.Identity) bool {
 	return slices.ContainsFunc(e.observed, func(o *files.Object) bool { return idOf(o) == id })
 }
 
-// A change sets an input to a value.
-type change struct {
+// An edit sets an input to a value.
+type edit struct {
 	input
 	to any
 }
@@ -104,14 +104,14 @@ type world struct {
 }
 
 // subjects returns what the rules read, after changes.
-func (e *example) subjects(changes ...change) []offline.Subject {
+func (e *example) subjects(changes ...edit) []offline.Subject {
 	copies := func(all []*files.Object) (out []*files.Object) {
 		for _, o := range all {
 			c := *o
-			c.Object = runtime.DeepCopyJSON(o.Object)
+			c.Unstructured.Object = runtime.DeepCopyJSON(o.Unstructured.Object)
 			for _, change := range changes {
 				if change.of == idOf(o) {
-					change.set(c.Object, change.to)
+					change.set(c.Unstructured.Object, change.to)
 				}
 			}
 			out = append(out, &c)
@@ -125,14 +125,14 @@ func (e *example) subjects(changes ...change) []offline.Subject {
 	resources := copies(e.resources)
 	for _, o := range resources {
 		if e.isObserved(idOf(o)) {
-			delete(o.Object, "status") // That of the observed object counts.
+			delete(o.Unstructured.Object, "status") // That of the observed object counts.
 		}
 	}
 	return r.Subjects(resources)
 }
 
 // render renders all resources after changes.
-func (e *example) render(changes ...change) *world {
+func (e *example) render(changes ...edit) *world {
 	w := &world{subjects: map[string]*rendered.Rendering{}, objects: map[*rules.Desired]map[string]any{}, own: map[*rules.RuleResult]map[string]any{}}
 	for _, in := range e.subjects(changes...) {
 		if in.Failures == 0 { // Otherwise the API server would reject something.
@@ -148,7 +148,7 @@ func selfOf(in offline.Subject) string {
 }
 
 func idOf(o *files.Object) rules.Identity {
-	return rules.Identity{GVK: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
+	return rules.Identity{GVK: o.Unstructured.GroupVersionKind(), Namespace: o.Unstructured.GetNamespace(), Name: o.Unstructured.GetName()}
 }
 
 // A field is a leaf of a rendered child, or of what a rule writes into its primary.

@@ -1,0 +1,210 @@
+package change
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"reconcel/cli/internal/dryrun"
+	"reconcel/engine/decide"
+	"reconcel/engine/managedfields"
+	"reconcel/engine/outcome"
+	"reconcel/rules"
+)
+
+// A written object has the writes to one object, or to one part of a primary.
+type written struct {
+	first, last *dryrun.Write
+	// replacement is the rehearsal of the object that replaces a deleted one.
+	replacement *dryrun.Write
+}
+
+// object returns a state of the object that has its kind and labels.
+func (w *written) object() *unstructured.Unstructured {
+	if u := cmp.Or(w.last.After, w.last.Before, w.first.After); u != nil {
+		return u
+	}
+	u := &unstructured.Unstructured{}
+	_ = json.Unmarshal(w.last.Body, &u.Object) // The engine builds this body, so it is valid.
+	return u
+}
+
+// writtenObjects groups writes by object. It drops a creation whose name is taken:
+// another write follows, or a finding explains it. It also drops a deletion of an
+// object that no longer exists. A rehearsal belongs to the deletion after it.
+func writtenObjects(writes []*dryrun.Write) (all []*written) {
+	var rehearsal *dryrun.Write
+	for _, w := range writes {
+		switch {
+		case w.Rehearsal:
+			rehearsal = w
+			continue
+		case w.Creates() && (apierrors.IsConflict(w.Err) || apierrors.IsAlreadyExists(w.Err)):
+			continue
+		case w.Deletes() && apierrors.IsNotFound(w.Err):
+			continue
+		}
+		i := slices.IndexFunc(all, func(other *written) bool {
+			return other.last.Target == w.Target && managerOf(other.last) == managerOf(w)
+		})
+		if i < 0 {
+			i, all = len(all), append(all, &written{first: w})
+		}
+		all[i].last = w
+		if w.Deletes() {
+			all[i].replacement, rehearsal = rehearsal, nil
+		}
+	}
+	return all
+}
+
+// managerOf returns the field manager of a write. A primary has several, which
+// write different parts; a child has one.
+func managerOf(w *dryrun.Write) string {
+	if strings.HasPrefix(w.Manager, managedfields.Manager+"/") {
+		return w.Manager
+	}
+	return managedfields.Manager
+}
+
+// action returns what the writes do to the object.
+func (w *written) action() outcome.Action {
+	switch {
+	case w.last.Deletes():
+		return outcome.Deleted
+	case w.first.Before == nil:
+		return outcome.Created
+	}
+	return outcome.Configured
+}
+
+// add adds the change that the writes to an object make.
+func (p *Primary) add(w *written) {
+	if p.rules.ForCluster() && p.isSelf(w) {
+		return // The ConfigMap of a bundle only shows its state.
+	}
+	c := p.about(w)
+	if w.last.Err != nil {
+		p.addRejected(c, w.last)
+		return
+	}
+	p.explain(&c, w)
+	c.show(w)
+	if c.Part != StatusPart || c.Before != nil || c.After != nil { // Else no compared field differs.
+		p.Changes = append(p.Changes, c)
+	}
+}
+
+// about returns the change that the writes belong to, still without action and
+// diff.
+func (p *Primary) about(w *written) Change {
+	last := w.last
+	if !p.isSelf(w) {
+		u := w.object()
+		ref := Object{u.GetAPIVersion(), u.GetKind(), last.Namespace, last.Name}
+		marks := u.GetLabels()
+		return Change{Primary: p.Object(), Rule: marks[rules.LabelRule], Child: marks[rules.LabelChild], Object: ref}
+	}
+	if last.Subresource != "" || last.Manager == managedfields.StatusManager ||
+		managedfields.IsAnnotationManager(last.Manager) {
+		return p.ofSelf(p.rulesWithStatus(), StatusPart)
+	}
+	if rule, patches := managedfields.RuleOfPatch(last.Manager); patches {
+		return p.ofSelf(rule, patchPart)
+	}
+	return p.ofSelf(ruleOfFinalizer(last.Body), finalizersPart)
+}
+
+// isSelf reports whether the writes are to the primary itself.
+func (p *Primary) isSelf(w *written) bool {
+	last := w.last
+	return last.Resource == p.kind.GVR && last.Namespace == p.request.Namespace && last.Name == p.request.Name
+}
+
+// rulesWithStatus returns the rules that may have written the status.
+func (p *Primary) rulesWithStatus() string {
+	var names []string
+	for _, r := range p.rules.Rules {
+		if len(r.StatusKeys) > 0 || r.SetsConditions() || r.Annotates {
+			names = append(names, r.Name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// ruleOfFinalizer returns the rule that adds or removes its finalizer with this
+// merge patch.
+func ruleOfFinalizer(body []byte) string {
+	var sent struct {
+		Metadata struct{ Annotations map[string]any }
+	}
+	_ = json.Unmarshal(body, &sent) // The engine builds this body, too.
+	for key := range sent.Metadata.Annotations {
+		if rule, ok := strings.CutPrefix(key, decide.FinalizedPrefix); ok {
+			return rule
+		}
+	}
+	return ""
+}
+
+// explain sets the action, and the reason where the action does not explain itself.
+func (p *Primary) explain(c *Change, w *written) {
+	c.Action = w.action()
+	switch {
+	case c.Action == outcome.Deleted && w.replacement != nil:
+		c.Action, c.Reason = outcome.Replaced, "deleted and created again"
+	case c.Action == outcome.Deleted:
+		c.Reason = "no rule renders it"
+		if p.ending {
+			c.Reason = "its resource is being deleted"
+		} else if slices.Contains(p.Report.Deselected, c.Rule) {
+			c.Reason = "the rule no longer selects its resource"
+		}
+	case c.Action == outcome.Created && w.first.Unasked:
+		c.Reason = "its namespace does not exist yet: shown without what the API server adds"
+	case c.Action == outcome.Created:
+	case c.Part == "" && slices.ContainsFunc(p.Report.Adopted,
+		func(id rules.Identity) bool { return c.Object == ObjectWithID(id) }):
+		c.Action, c.Reason = outcome.Adopted, "it has no controller"
+		if p.rules.ForCluster() {
+			c.Reason = "no other resource or rule has it"
+		}
+	case c.Part == "" && w.last.Patch == types.MergePatchType:
+		c.Action, c.Reason = outcome.Shared, "other resources of the rule have it, too"
+		if len(rules.SharesOf(w.last.After.Object)) < len(rules.SharesOf(w.first.Before.Object)) {
+			c.Action, c.Reason = outcome.Left, "other resources of the rule still have it"
+		}
+	}
+}
+
+// addRejected adds a write that failed. If the error is not about the object, what
+// run would do is unknown.
+func (p *Primary) addRejected(c Change, w *dryrun.Write) {
+	err := outcome.WithholdSecret(c.Object.groupKind(), w.Err)
+	switch {
+	case apierrors.IsConflict(err):
+		p.fail(&c, errOutdated)
+		return
+	case !outcome.IsRejection(err):
+		p.fail(&c, fmt.Errorf("dry run: %w", err))
+		return
+	}
+	c.Action, c.Reason, c.forbidden = outcome.Rejected, "the API server rejects it: "+err.Error(),
+		apierrors.IsForbidden(err)
+	switch {
+	case c.forbidden:
+		c.Reason = err.Error()
+	case w.Deletes():
+		c.Reason = "the API server rejects the deletion: " + err.Error()
+	}
+	p.Changes = append(p.Changes, c)
+}
+
+var errOutdated = errors.New("it changed during the comparison; try again")

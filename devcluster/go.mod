@@ -1,3 +1,0 @@
-module reconcel/devcluster
-
-go 1.26.0

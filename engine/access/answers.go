@@ -1,0 +1,149 @@
+package access
+
+import (
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"reconcel/engine/decide"
+	"reconcel/engine/outcome"
+	"reconcel/engine/watch"
+)
+
+// Answers turn errors of the API server into outcomes, and remember rejected writes.
+type Answers struct{ *Subject }
+
+// RetryStale returns when to reconcile again because the cache is behind.
+func (a *Answers) RetryStale() time.Duration {
+	a.Stale = true
+	now := a.Clock.Now()
+	if a.Memory.StaleSince.IsZero() {
+		a.Memory.StaleSince = now
+	}
+	return min(max(now.Sub(a.Memory.StaleSince), outcome.StaleRetry), outcome.LongestStaleRetry)
+}
+
+// OutcomeOf turns an error of the API server into a state, a reason, a message
+// and a retry interval.
+func (a *Answers) OutcomeOf(err error) outcome.Outcome {
+	if err == nil {
+		return outcome.Outcome{}
+	}
+	at, unplaced := outcome.Position{}, err
+	if placed, ok := errors.AsType[*outcome.PlacedError](err); ok {
+		at, unplaced = placed.At, placed.Err
+	}
+	became := func(s outcome.State, reason string) outcome.Outcome {
+		return outcome.Outcome{State: s, Reason: reason, At: at, Text: unplaced.Error()}
+	}
+	answered := func(s outcome.State, reason string) outcome.Outcome {
+		o := became(s, reason)
+		o.Cause, o.Text = outcome.CauseOf(unplaced)
+		return o
+	}
+	var conflict *outcome.ConflictError
+	var terminal *outcome.TerminalError
+	var contested *decide.ConflictLoopError
+	var sharing *decide.SharingError
+	switch {
+	case errors.Is(err, decide.ErrStale):
+		a.Metrics.CountError("Stale")
+		return became(outcome.Progressing, outcome.ReasonProgressing).After(a.RetryStale())
+	case errors.As(err, &conflict):
+		a.Metrics.CountError(outcome.ReasonResourceExists)
+		return became(outcome.Stalled, outcome.ReasonResourceExists).After(outcome.ConflictRetry)
+	case errors.As(err, &sharing) && sharing.Patient > 0:
+		return became(outcome.Waiting, outcome.ReasonWaiting).After(sharing.Patient)
+	case errors.As(err, &sharing):
+		a.Metrics.CountError(outcome.ReasonSharedDifferently)
+		return became(outcome.Stalled, outcome.ReasonSharedDifferently).After(outcome.Jitter(outcome.RefusedRetry, a.Random))
+	case errors.As(err, &contested):
+		a.Metrics.CountError(outcome.ReasonContested)
+		return became(outcome.Stalled, outcome.ReasonContested).After(contested.Wait)
+	case errors.As(err, &terminal):
+		a.Metrics.CountError(terminal.Reason)
+		s := outcome.Stalled
+		if terminal.Reason == outcome.ReasonRetrying {
+			s = outcome.Retrying
+		}
+		return answered(s, terminal.Reason).After(outcome.Jitter(terminal.Retry, a.Random))
+	case outcome.IsForbidden(err): // From a read: ClassifyAnswer handles writes.
+		unplaced = outcome.Permission(unplaced)
+		return answered(outcome.Stalled, outcome.ReasonForbidden).After(outcome.Jitter(outcome.ForbiddenRetry, a.Random))
+	}
+	if apierrors.IsConflict(err) {
+		a.Metrics.CountError("Conflict")
+	} else {
+		a.Metrics.CountError(outcome.ReasonRetrying)
+	}
+	o := answered(outcome.Retrying, outcome.ReasonRetrying)
+	o.Err = err
+	return o
+}
+
+// NoteRejection records an error if it is a rejection. It returns the error to
+// report, which stays the same as long as the rejection is valid.
+func (a *Answers) NoteRejection(last **rejectedWrite, hash [16]byte, version string, err error) error {
+	before, now := *last, a.Clock.Now()
+	*last = nil
+	terminal, ok := errors.AsType[*outcome.TerminalError](err)
+	if !ok {
+		return err
+	}
+	r := &rejectedWrite{Hash: hash, version: version, generation: a.Self.GetGeneration(), schemas: a.SchemaChanges.Load()}
+	if terminal.Reason == outcome.ReasonForbidden {
+		if r.denied = now; before != nil && !before.denied.IsZero() {
+			r.denied = before.denied
+		}
+		terminal = a.denied(terminal, r.denied, now)
+	}
+	r.Err = terminal
+	// Less than the retry interval, so that the next reconciliation sends the
+	// write again.
+	r.until = now.Add(terminal.Retry * 3 / 4)
+	*last = r
+	return terminal
+}
+
+// denied returns the error to report for a missing permission. An API server
+// that has just restarted denies all requests for some seconds, until it has
+// read its roles. So a denial is an error only when it lasts.
+func (a *Answers) denied(err *outcome.TerminalError, since, now time.Time) *outcome.TerminalError {
+	if now.Sub(since) < watch.DeniedPatience && now.Sub(a.Started) > watch.DeniedPatience {
+		return &outcome.TerminalError{Reason: outcome.ReasonRetrying, Retry: outcome.DeniedRetry, Err: err.Err}
+	}
+	return err
+}
+
+// A rejectedWrite is a write that the API server has rejected. The same body is
+// not sent again before the retry interval ends, unless the object, the primary
+// or a schema changes. Otherwise hundreds of events could repeat the write, each
+// with a slightly different error message.
+type rejectedWrite struct {
+	Err        *outcome.TerminalError
+	Hash       [16]byte // of the body
+	version    string   // resourceVersion of the live object; "": it did not exist
+	generation int64    // of the primary
+	schemas    int64    // Engine.SchemaChanges
+	until      time.Time
+	denied     time.Time // since when a permission is missing; zero: another error
+}
+
+// Stands returns the error of the last write if the same body would be rejected
+// again. A nil r means that the last write was accepted.
+func (r *rejectedWrite) Stands(p *Subject, hash [16]byte, version string) error {
+	if r == nil || r.Hash != hash || r.version != version || r.generation != p.Self.GetGeneration() ||
+		r.schemas != p.SchemaChanges.Load() || !p.Clock.Now().Before(r.until) {
+		return nil
+	}
+	return r.Err
+}
+
+// Rank sorts rejected writes after accepted ones.
+func (r *rejectedWrite) Rank() int {
+	if r == nil {
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,92 @@
+package access
+
+import (
+	"fmt"
+	"time"
+
+	"reconcel/engine/decide"
+	"reconcel/engine/discover"
+	"reconcel/engine/ident"
+	"reconcel/engine/outcome"
+	"reconcel/engine/watch"
+	"reconcel/rules"
+)
+
+// A Journal logs what a reconciliation does, and records Events about it.
+type Journal struct {
+	*Subject
+	View *View
+}
+
+// Did logs what was done to an object, and why.
+func (j *Journal) Did(what outcome.Action, d *rules.Desired, why string) {
+	j.Cluster.LogAction(what, j.Req, d.Identity, d.Child.Rule.Name, why)
+}
+
+// WhyMissing returns the trigger of a creation.
+func (j *Journal) WhyMissing(w *Written) string {
+	switch {
+	case w.Replaced:
+		return decide.WhyReplaced
+	case w.Existed():
+		return decide.WhyGone
+	}
+	return j.Trigger
+}
+
+// Repaired reports that reconcel undid the change of another writer.
+func (j *Journal) Repaired(d *rules.Desired, by outcome.Culprit) {
+	id := d.Identity
+	j.Did(outcome.Configured, d, "drift: "+by.String())
+	j.Events.Normal(j.Self, outcome.ReasonRepaired, fmt.Sprintf("restored %s: %s", id, by))
+}
+
+// Pruned reports a deletion in the log and as an Event.
+func (j *Journal) Pruned(k ident.Kind, o *watch.Object) {
+	why := decide.WhyUnrendered
+	if !j.View.Matches() {
+		why = decide.WhyDeselected
+	}
+	id := o.Identity(k.GVK)
+	j.Cluster.LogAction(outcome.Deleted, j.Req, id, o.Rule(), why)
+	j.Events.Normal(j.Self, outcome.ReasonPruned, "deleted "+id.String()+", which is no longer rendered")
+}
+
+// TellState records an Event about a state that a condition shows, if the kind has
+// conditions.
+func (j *Journal) TellState(reason, note string) {
+	list, known := j.Cache.Conditions()
+	if shown := known && list != discover.NoConditions; !shown || j.Options.Events == EventsAll {
+		j.Events.Normal(j.Self, reason, note)
+	}
+}
+
+// A LogEntry is one action to log.
+type LogEntry struct {
+	What   string // created, configured, replaced, adopted, deleted, synced; or that with (dry run)
+	Object string // the primary
+	Child  string // Kind/namespace/name; empty if the action is on the primary
+	rule   string
+	Kind   string // of the object
+	why    string
+}
+
+const (
+	mostLines    = 100 // burst
+	linesASecond = 5
+	sumInterval  = 10 * time.Second
+)
+
+// LogAction logs what was done to an object of a primary, and why.
+func (c *Cluster) LogAction(what outcome.Action, primary ident.Request, id rules.Identity, rule, why string) {
+	c.LogActivity(LogEntry{What: string(what), Object: primary.String(), Child: id.String(), rule: rule, Kind: id.GVK.Kind,
+		why: why})
+}
+
+// LogActivity logs what happened to a primary or its children. In a dry run nothing happened: it logs what it
+// would write.
+func (c *Cluster) LogActivity(entry LogEntry) {
+	if c.DryRun == nil {
+		c.Activity.Record(c.Clock.Now(), entry)
+	}
+}

@@ -1,0 +1,70 @@
+package access
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+
+	"reconcel/engine/discover"
+	"reconcel/engine/ident"
+	"reconcel/engine/inventory"
+	"reconcel/engine/plan"
+	"reconcel/engine/watch"
+	"reconcel/rules"
+	kindschema "reconcel/rules/schema"
+)
+
+// Shared is what the parts of an engine and of a reconciliation have in common: the
+// outside world, the settings and what is known of the cluster.
+type Shared struct {
+	Options  Options
+	Log      *slog.Logger
+	Client   dynamic.Interface
+	Sender   watch.Sender // of patches
+	Kinds    discover.Kinds
+	Events   Recorder
+	Clock    clock.PassiveClock
+	Queue    workqueue.TypedRateLimitingInterface[ident.Request]
+	Random   func() float64
+	InFlight int
+	Coverage *rules.Coverage
+	DryRun   plan.DryRun // nil: this engine writes
+
+	JudgeMissing plan.MissingJudge
+
+	Activity     *Activity
+	Started      time.Time
+	Installation string // namespace/name, the mark on all objects that this engine applies
+
+	Memories      Memories
+	Metrics       *plan.Metrics
+	Inventory     *inventory.Inventory
+	Plan          atomic.Pointer[plan.Plan] // set before the first request is served
+	Reloads       chan Reload
+	SchemaChanges atomic.Int64 // number of schema changes of kinds that rules use
+	Numbers       atomic.Pointer[kindschema.NumberFields]
+}
+
+// A Reload is a request to activate another program.
+type Reload struct {
+	Program *rules.Program
+	Done    chan error
+}
+
+// A Trouble is the last reported reason why a primary is not ready.
+type Trouble struct {
+	Reason  string // "": none
+	Message string
+	Since   time.Time
+	// Inherited means that an earlier process has sent the Event, as the status shows.
+	Inherited bool
+}
+
+// RenderTimeout limits how long the loops of a rule may block a worker. The cost
+// budget normally stops them in a tenth of that time, unless the machine is
+// overloaded.
+const RenderTimeout = 2 * time.Second

@@ -1,0 +1,195 @@
+package admit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"reconcel/engine/access"
+	"reconcel/engine/cleanup"
+	"reconcel/engine/decide"
+	"reconcel/engine/ident"
+	"reconcel/engine/inventory"
+	"reconcel/engine/outcome"
+	"reconcel/engine/plan"
+	"reconcel/engine/reconcile"
+	"reconcel/engine/watch"
+	"reconcel/engine/write"
+	"reconcel/rules"
+)
+
+// A deletionCounter counts what changed rules would delete and replace of one primary.
+type deletionCounter struct {
+	*access.Subject
+	pass *reconcile.Pass
+}
+
+// Excess returns what a change does that is more than its rule may delete and replace, or "".
+func (a *Admission) Excess(c *plan.Change, t *plan.DeletionCount) string {
+	if t == nil || t.Deleted+t.Replaced <= a.Cluster.MostDeletions(c.Now, t.Objects) {
+		return ""
+	}
+	what := "the new version of"
+	if c.Now == nil {
+		what = "the removal of"
+	}
+	return fmt.Sprintf("%s rule %q would %s of %d objects", what, c.Key.Rule, t.Doing(), t.Objects)
+}
+
+// Hold returns the hold of a change with an excess.
+func (a *Admission) Hold(c *plan.Change, excess string, t *plan.DeletionCount, last *rules.Rule) plan.Hold {
+	h := plan.Hold{Hash: c.Hash(), Since: c.Old.Digest, Brief: excess + "; to approve: " + a.approval(c.Hash()),
+		Suspends: last == nil}
+	h.Message = excess + ": " + t.Named() + "; to approve: " + a.approval(c.Hash())
+	return h
+}
+
+// approval returns the command that approves a change.
+func (a *Admission) approval(hash string) string {
+	command := "reconcel approve " + hash + " -n " + a.Options.Namespace
+	if a.Options.Name != "reconcel" {
+		command += " --name " + a.Options.Name
+	}
+	return command
+}
+
+// CountDeletions counts what changed rules would delete and replace, from the caches and without a
+// request. Only the objects of removed rules are listed.
+func (a *Admission) CountDeletions(ctx context.Context, pl *plan.Plan,
+	changed []plan.Change) (map[plan.RuleOf]*plan.DeletionCount, error) {
+	counts := map[plan.RuleOf]*plan.DeletionCount{}
+	left := map[ident.Request][]write.LeftObject{}
+	for i := range changed {
+		c := &changed[i]
+		counts[c.Of] = &plan.DeletionCount{}
+		if c.Now != nil {
+			continue
+		}
+		s := &cleanup.Removal{Cluster: a.Cluster, Rule: inventory.RemovedRule{Name: c.Key.Rule, Entry: c.Old}}
+		for _, gvk := range c.Old.Kinds() {
+			err := s.EachChild(ctx, gvk, func(k ident.Kind, o *watch.Object, owner ident.Request) {
+				counts[c.Of].Objects++
+				left[owner] = append(left[owner], write.LeftObject{Of: c.Of, ID: o.Identity(k.GVK)})
+			})
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if err != nil {
+				a.Log.Debug("objects of a removed rule not counted", "rule", c.Key.Rule, "kind", gvk.Kind, "error", err)
+				counts[c.Of].Unknown = true
+			}
+		}
+	}
+	for _, pk := range pl.Primaries {
+		cache, err := pk.Watch.Cache()
+		if err != nil {
+			continue
+		}
+		if pk.ForCluster() {
+			a.countForBundles(pk, cache, counts, left)
+			continue
+		}
+		for o := range cache.All() {
+			a.countFor(pk, cache, o, counts, left)
+		}
+		for _, w := range pk.Children {
+			pk.CountUnshown(w, cache, counts)
+		}
+	}
+	for _, objects := range left { // Of primaries that have no rules now.
+		for _, o := range objects {
+			counts[o.Of].Take(o.ID, &counts[o.Of].Deleted)
+		}
+	}
+	return counts, nil
+}
+
+// countForBundles counts what changed rules for the cluster would delete and replace, whether
+// the ConfigMaps of their bundles exist or not. A bundle may take over the objects of another
+// one whose rule is removed.
+func (a *Admission) countForBundles(pk *plan.PrimaryKind, cache *watch.Cache,
+	counts map[plan.RuleOf]*plan.DeletionCount, left map[ident.Request][]write.LeftObject) {
+	for _, r := range pk.Rules {
+		req := a.Cluster.BundleOf(r.Name)
+		self, _ := cache.Get(req.Namespace, req.Name)
+		if self == nil {
+			self = watch.NewObject(rules.NewBundle(req, r.Name), watch.Primary)
+		}
+		c := a.counter(pk, cache, self, req)
+		c.countDeletions(counts, nil)
+		for owner, objects := range left {
+			if owner.Kind == req.Kind {
+				left[owner] = slices.DeleteFunc(objects, func(o write.LeftObject) bool { return c.pass.View.Wants(o.ID) })
+			}
+		}
+		c.pass.Release()
+	}
+}
+
+// countFor counts what changed rules would delete and replace of one primary.
+func (a *Admission) countFor(pk *plan.PrimaryKind, cache *watch.Cache, self *watch.Object,
+	counts map[plan.RuleOf]*plan.DeletionCount, left map[ident.Request][]write.LeftObject) {
+	req := ident.RequestFor(pk.GVK.GroupKind(), self)
+	objects := left[req]
+	delete(left, req)
+	if self.Terminating() || len(objects) == 0 && !pk.HasObjectOf(counts, req) {
+		return
+	}
+	c := a.counter(pk, cache, self, req)
+	defer c.pass.Release()
+	c.countDeletions(counts, objects)
+}
+
+// counter returns what counts for one primary. It only renders. The memory of the primary belongs to
+// the worker that reconciles it, so this has one of its own, as after a restart.
+func (a *Admission) counter(pk *plan.PrimaryKind, cache *watch.Cache, self *watch.Object,
+	req ident.Request) *deletionCounter {
+	p := reconcile.PassOf(access.Subject{
+		Shared: a.Shared, Cluster: a.Cluster, Primary: pk, Cache: cache, Cached: true, Req: req, Self: self,
+		Memory: &access.Memory{},
+	})
+	p.View.Render(a.Clock.Now())
+	p.Memory.Reads.End()
+	return &deletionCounter{&p.Subject, p}
+}
+
+// CountDeletions adds what changed rules would delete and replace of one primary. objects are those
+// of removed rules.
+func (c *deletionCounter) countDeletions(counts map[plan.RuleOf]*plan.DeletionCount, objects []write.LeftObject) {
+	for i := range c.Rendering.Rules {
+		r := &c.Rendering.Rules[i]
+		if t := counts[plan.RuleOf{Name: r.Rule.Name, Kind: c.Req.Kind}]; t != nil && r.Err == nil && !r.Teardown {
+			c.countOfRule(r, t)
+		}
+	}
+	for _, o := range objects {
+		if !c.pass.View.Wants(o.ID) {
+			counts[o.Of].Take(o.ID, &counts[o.Of].Deleted)
+		}
+	}
+}
+
+// countOfRule adds what a rule would delete and replace.
+func (c *deletionCounter) countOfRule(r *rules.RuleResult, t *plan.DeletionCount) {
+	for k, o := range c.pass.View.MadeBy(r.Rule) {
+		t.Objects++
+		id := o.Identity(k.GVK)
+		if !c.pass.View.Wants(id) && !c.pass.View.Leaves(o) && !decide.StaysAfter(r.Rule, o) &&
+			c.Rendering.MayRender(r.Rule, o.Child(), id) == "" {
+			t.Take(id, &t.Deleted)
+		}
+	}
+	for i := range r.Children {
+		for j := range r.Children[i].Objects {
+			d := &r.Children[i].Objects[j]
+			if d.State != rules.Rendered || d.Child.HasReplicas() {
+				continue // Interchangeable objects are replaced a few at a time.
+			}
+			live := c.pass.View.Live(d.Identity)
+			if live != nil && write.Decide(d, live,
+				c.pass.ChildWriter.Known(d, &access.Written{Identity: d.Identity}, live)).Action == outcome.Replaced {
+				t.Take(d.Identity, &t.Replaced)
+			}
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package cleanup
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/engine/access"
+	"reconcel/engine/discover"
+	"reconcel/engine/inventory"
+	"reconcel/engine/outcome"
+	"reconcel/engine/plan"
+	"reconcel/engine/queue"
+	"reconcel/engine/reconcile"
+	"reconcel/engine/watch"
+	"reconcel/rules"
+)
+
+// A Cleanup removes what no loaded rule wants any more.
+type Cleanup struct {
+	*access.Shared
+	Cluster    *access.Cluster
+	Router     *queue.Router
+	Reconciler *reconcile.Reconciler
+
+	// announced has the times at which pending deletions were announced, by removalKey.
+	// So a reload neither repeats an announcement nor restarts its wait.
+	announced sync.Map
+
+	reportedHolds map[plan.RuleOf]string // reported rules that are held, with the hash of the change
+	reportedKept  []inventory.KeptRule   // reported kept rules; written by whoever makes a plan
+}
+
+// InventoryInterval is how often unused kinds are removed from the inventory.
+const InventoryInterval = 5 * time.Second
+
+// RestoreInterval is how often reconcel checks that its inventory exists.
+const RestoreInterval = 30 * time.Second
+
+// RestoreInventory creates the inventory again if it was deleted. It restores the texts of the rules even if
+// they were changed: another process may have to work with them.
+func (c *Cleanup) RestoreInventory(ctx context.Context) {
+	restored, err := c.Inventory.Restore(ctx)
+	restoredTexts, failed := c.Inventory.RestoreTexts(ctx)
+	if restored {
+		c.Log.Warn("inventory restored after its deletion", "object", "ConfigMap/"+c.Options.Namespace+"/"+
+			inventory.Name(c.Options.Name))
+	}
+	if restoredTexts && failed == nil {
+		c.Log.Warn("stored rules restored after a change by others", "object", "ConfigMap/"+c.Options.Namespace+"/"+
+			inventory.TextNames(c.Options.Name)[0])
+	}
+	if err = errors.Join(err, failed); err != nil && ctx.Err() == nil {
+		c.Log.Warn("inventory not checked, will retry", "error", err)
+	}
+}
+
+// RemoveUnusedKinds removes kinds that rules no longer render from the inventory,
+// each as soon as no objects of it remain.
+func (c *Cleanup) RemoveUnusedKinds(ctx context.Context, pl *plan.Plan) {
+	for _, primary := range pl.Primaries {
+		for _, r := range primary.Rules {
+			for _, w := range primary.ByRule[r] {
+				c.PruneKind(ctx, pl.Orphaned.Kinds, r, w)
+			}
+		}
+	}
+}
+
+// PruneKind deletes the objects of a kind that a rule no longer renders.
+func (c *Cleanup) PruneKind(ctx context.Context, orphaned map[inventory.Key][]schema.GroupVersionKind, r *rules.Rule,
+	w *watch.Watch) {
+	cache, err := w.Cache()
+	if err != nil || cache.Unlisted() != nil {
+		return
+	}
+	key := inventory.KeyOf(r)
+	for i, gvk := range orphaned[key] {
+		if gvk != w.GVK || hasObjectsOf(cache, r) {
+			continue
+		}
+		if err := c.Inventory.RemoveKind(ctx, key, gvk); err != nil {
+			c.Log.Warn("inventory update failed, will retry", "rule", r.Name, "kind", gvk.Kind, "error", err)
+			return
+		}
+		c.Log.Info("orphaned objects of a kind deleted", "rule", r.Name, "kind", gvk.Kind)
+		orphaned[key] = append(orphaned[key][:i:i], orphaned[key][i+1:]...)
+		return
+	}
+}
+
+func hasObjectsOf(c *watch.Cache, r *rules.Rule) bool {
+	for o := range c.All() {
+		if o.Rule() == r.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// LogKept logs each kept rule once, and how to remove it.
+func (c *Cleanup) LogKept(kept []inventory.KeptRule) {
+	for _, k := range kept {
+		if slices.Contains(c.reportedKept, k) {
+			continue
+		}
+		c.reportedKept = append(c.reportedKept, k)
+		c.Log.Warn("inventory has an unknown rule, keeping its objects and finalizers",
+			"rule", k.Name, "kind", k.Kind, "source", k.Source,
+			"hint", "add the file of the rule; or to remove the rule start with --confirm-removal="+k.Name+
+				"; a second installation needs another --name")
+	}
+}
+
+// untilDone retries a task until it succeeds or ctx ends.
+func (c *Cleanup) untilDone(ctx context.Context, what string, try func(context.Context) error) {
+	_ = outcome.RetryBackoff().DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
+		err := try(ctx)
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case errors.Is(err, watch.ErrNotListed), discover.IsNoKind(err):
+			c.Log.Debug("background task failed, will retry", "task", what, "error", err)
+		default:
+			c.Log.Warn("background task failed, will retry", "task", what, "error", err)
+		}
+		return err == nil, nil
+	})
+}
+
+// removeBundle deletes the ConfigMap of a rule that is no longer loaded or no longer for
+// the cluster. While objects of the rule are being deleted, it stays: it may pause that.
+func (c *Cleanup) removeBundle(ctx context.Context, pl *plan.Plan, f inventory.Finalizer) error {
+	deletes := slices.ContainsFunc(pl.Orphaned.Removed,
+		func(r inventory.RemovedRule) bool { return r.Name == f.Rule && r.For == f.Kind })
+	if !deletes {
+		if err := c.Cluster.DeleteBundle(ctx, f.Primary(), f.Rule); err != nil {
+			return err
+		}
+	}
+	return c.Inventory.RemoveFinalizer(ctx, f)
+}
+
+// FindDeselected enqueues primaries that the watch does not show and that still
+// carry a finalizer or fields of a rule.
+func (c *Cleanup) FindDeselected(ctx context.Context, primary *plan.PrimaryKind) {
+	c.untilDone(ctx, "deselected resources",
+		func(ctx context.Context) error { return c.Router.EnqueueDeselected(ctx, primary) })
+}
+
+// ReportHolds logs the rules that are held, and records Events. It repeats nothing.
+func (c *Cleanup) ReportHolds(pl *plan.Plan) {
+	now := map[plan.RuleOf]string{}
+	for of, h := range pl.Holds {
+		if now[of] = h.Hash; c.reportedHolds[of] == h.Hash {
+			continue
+		}
+		c.Log.Warn("changed rule is held", "rule", of.Name, "kind", of.Kind.String(), "hash", h.Hash, "message", h.Message)
+		c.Cluster.ReportRules(outcome.ReasonHeld, "Reload", h.Message)
+	}
+	for of := range c.reportedHolds {
+		if _, still := now[of]; !still {
+			c.Log.Info("changed rule is no longer held", "rule", of.Name, "kind", of.Kind.String())
+		}
+	}
+	c.reportedHolds = now
+}

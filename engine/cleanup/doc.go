@@ -1,0 +1,2 @@
+// Package cleanup removes what no rule wants any more.
+package cleanup

@@ -1,0 +1,233 @@
+package cleanup
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"reconcel/engine/access"
+	"reconcel/engine/decide"
+	"reconcel/engine/discover"
+	"reconcel/engine/ident"
+	"reconcel/engine/inventory"
+	"reconcel/engine/outcome"
+	"reconcel/engine/plan"
+	"reconcel/engine/watch"
+	"reconcel/rules"
+)
+
+// This file deletes the objects of a removed rule with onRuleRemoval: delete. It
+// lists them by the label that all of them have. It does not watch them, because
+// the removed rule may have been the only one for its kinds. Another rule may own
+// an object by now and keeps it. If the primary still has rules, its
+// reconciliation decides (see OrphanedObject). Otherwise no rule can need it.
+
+func removalBackoff() wait.Backoff {
+	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 100, Cap: time.Minute}
+}
+
+// DeleteRemovedRule deletes the objects of a removed rule and retries until all
+// are gone. It logs each new problem once.
+func (c *Cleanup) DeleteRemovedRule(ctx context.Context, pl *plan.Plan, r inventory.RemovedRule) {
+	outcome.Sleep(ctx, c.announce(ctx, r))
+	if ctx.Err() != nil {
+		return
+	}
+	logged := ""
+	_ = removalBackoff().DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
+		done, problems := c.TryDeleteRemovedRule(ctx, pl, r)
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		if now := outcome.JoinFirst(problems); now != logged && now != "" {
+			c.Log.Warn("removal of rule incomplete, will retry", "rule", r.Name, "kind", r.For, "error", now)
+			logged = now
+		}
+		return done, nil
+	})
+	if ctx.Err() == nil {
+		c.Metrics.Removing.Dec()
+		c.Log.Info("removal of rule complete", "rule", r.Name, "kind", r.For)
+	}
+}
+
+// TryDeleteRemovedRule makes one attempt to delete the objects of a removed rule.
+// It reports whether nothing was left to delete, and otherwise the problems.
+func (c *Cleanup) TryDeleteRemovedRule(ctx context.Context, pl *plan.Plan,
+	r inventory.RemovedRule) (done bool, problems []string) {
+	gk := r.Primary()
+	s := &Removal{Cluster: c.Cluster, Rule: r, primary: pl.Primaries[gk], paused: map[types.UID]bool{}}
+	// Without the list of primaries nothing is deleted, because the children of
+	// paused primaries must stay.
+	if err := s.prunePatches(ctx, gk); err != nil {
+		return false, []string{err.Error()}
+	}
+	for _, gvk := range r.Kinds() {
+		if err := s.pruneKind(ctx, gvk); err != nil {
+			s.problem(err.Error())
+		}
+	}
+	switch {
+	case s.left > 0 || len(s.problems) > 0:
+		return false, s.problems
+	case s.kept > 0:
+		// When that rule stops keeping the object, the next reconciliation of its
+		// primary or the next process deletes it. So the inventory keeps the
+		// removed rule.
+		return true, nil
+	}
+	if err := c.Cluster.DeleteBundle(ctx, gk, r.Name); err != nil {
+		return false, []string{err.Error()}
+	}
+	if err := c.Inventory.RemoveRule(ctx, r); err != nil {
+		return false, []string{err.Error()}
+	}
+	return true, nil
+}
+
+// A Removal is one attempt to delete the objects of a removed rule.
+type Removal struct {
+	Cluster *access.Cluster
+	Rule    inventory.RemovedRule
+	primary *plan.PrimaryKind // nil: no rule has the kind
+	global  bool              // the primaries are cluster-scoped
+	paused  map[types.UID]bool
+
+	left     int // objects still to delete
+	kept     int // objects that another rule keeps unchanged
+	problems []string
+}
+
+// writes returns a rule with the settings for writes of the removed rule.
+func (s *Removal) writes() *rules.Rule { return s.Rule.Rule(s.Rule.Name) }
+
+func (s *Removal) problem(text string) {
+	if !slices.Contains(s.problems, text) {
+		s.problems = append(s.problems, text)
+	}
+}
+
+// prunePatches reverts the rule's patches and records which primaries are
+// paused.
+func (s *Removal) prunePatches(ctx context.Context, gk schema.GroupKind) error {
+	return s.Cluster.EachPrimary(ctx, gk, func(k ident.Kind, o *watch.Object) error {
+		s.global = !k.Namespaced
+		req := ident.RequestFor(gk, o)
+		if o.Paused() {
+			s.paused[req.UID] = true
+		}
+		if !plan.PatcherOf(s.writes()).HasPatched(o) {
+			return nil
+		}
+		s.clear(req, plan.OrphanedObject{Rule: s.writes(), Kind: k}, func() error {
+			return s.Cluster.RevertPatch(ctx, k, o, s.writes())
+		})
+		return nil
+	})
+}
+
+func (s *Removal) pruneKind(ctx context.Context, gvk schema.GroupVersionKind) error {
+	return s.EachChild(ctx, gvk, func(k ident.Kind, o *watch.Object, owner ident.Request) {
+		if o.Terminating() {
+			s.left++
+			return
+		}
+		s.clear(owner, plan.OrphanedObject{Rule: s.writes(), Kind: k, Object: o.WithoutBody()}, func() error {
+			return s.delete(ctx, k, o, owner)
+		})
+	})
+}
+
+// EachChild calls visit for each object of one kind that the rule has created and does
+// not orphan.
+func (s *Removal) EachChild(ctx context.Context, gvk schema.GroupVersionKind,
+	visit func(ident.Kind, *watch.Object, ident.Request)) error {
+	return s.EachMade(ctx, gvk, func(k ident.Kind, o *watch.Object, owner ident.Request) {
+		if !o.Orphan() && !o.LostReference() && !slices.Contains(s.Rule.Orphans, o.Child()) {
+			visit(k, o, owner)
+		}
+	})
+}
+
+// EachMade calls visit for each object of one kind that the rule has created.
+func (s *Removal) EachMade(ctx context.Context, gvk schema.GroupVersionKind,
+	visit func(ident.Kind, *watch.Object, ident.Request)) error {
+	k, err := s.Cluster.Kinds.Find(ctx, gvk)
+	if discover.IsNoKind(err) {
+		k, err = discover.AnyVersion(ctx, s.Cluster.Kinds, gvk.GroupKind())
+	}
+	if gone, err := s.Cluster.JudgeMissing(ctx, gvk.GroupKind(), err); gone || err != nil {
+		return err
+	}
+	selector := labels.SelectorFromValidatedSet(labels.Set{rules.LabelRule: s.Rule.Name})
+	return s.Cluster.EachListed(ctx, k, metav1.ListOptions{LabelSelector: selector.String()}, watch.Child,
+		func(o *watch.Object) error {
+			for _, owner := range s.owners(o) {
+				visit(k, o, owner)
+			}
+			return nil
+		})
+}
+
+// owners returns the primaries of an object if the rule created the object. The label
+// alone is no proof, because any user can set it.
+func (s *Removal) owners(o *watch.Object) (all []ident.Request) {
+	if o.Rule() != s.Rule.Name || !o.HasOwnLabel() || s.Cluster.OfOtherInstallation(o, s.Rule.TakenOver) {
+		return nil
+	}
+	for _, owner := range o.Owners() {
+		if owner.Kind.String() != s.Rule.For || !o.BelongsTo(owner) {
+			continue
+		}
+		if s.global {
+			owner.Namespace = ""
+		}
+		all = append(all, owner)
+	}
+	return all
+}
+
+// clear deletes one orphaned object at once if its primary has no rules.
+// Otherwise it enqueues the primary. It skips objects of a paused primary. A
+// problem with one object does not stop the others.
+func (s *Removal) clear(req ident.Request, l plan.OrphanedObject, atOnce func() error) {
+	s.left++
+	what := "the patch of " + req.String()
+	if l.Object != nil {
+		what = ident.SubjectOf(l.Kind, l.Object)
+	}
+	switch {
+	case s.paused[req.UID]:
+		s.problem(what + ": " + req.String() + " is paused")
+	case s.primary == nil:
+		if err := atOnce(); err != nil && !errors.Is(err, decide.ErrStale) {
+			s.problem(what + ": " + err.Error())
+		}
+	default:
+		switch why := s.primary.OrphanedObjects.Add(req, l); why {
+		case "":
+		case plan.KeptByAnother:
+			s.left--
+			s.kept++
+		default:
+			s.problem(what + ": " + why)
+		}
+		s.Cluster.Queue.Add(req)
+	}
+}
+
+func (s *Removal) delete(ctx context.Context, k ident.Kind, o *watch.Object, owner ident.Request) error {
+	was, err := s.Cluster.DeleteOwned(ctx, s.writes(), k, o, owner, metav1.DeletePropagationBackground)
+	if was.Deleted != nil {
+		s.Cluster.Log.Info("deleted the child of a removed rule", "object", owner.String(), "child", ident.SubjectOf(k, o),
+			"rule", s.Rule.Name)
+	}
+	return err
+}

@@ -1,0 +1,43 @@
+package decide
+
+import (
+	"errors"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"reconcel/engine/outcome"
+	"reconcel/rules"
+)
+
+// A Brake stops creations that would most likely fail as earlier ones did.
+type Brake struct {
+	all        bool
+	namespaces []string
+}
+
+// Note evaluates the result of one creation. A name conflict says nothing about the
+// other objects, and neither does one rejected object of several different ones. A
+// missing permission or an exceeded quota affects the whole namespace. A transient
+// error, such as an API server that does not answer, affects all objects.
+func (b *Brake) Note(d *rules.Desired, became Step, err error) {
+	var terminal *outcome.TerminalError
+	var conflict *outcome.ConflictError
+	switch {
+	case became.Waits == ForNamespace:
+		b.namespaces = append(b.namespaces, d.Identity.Namespace)
+	case err == nil, errors.As(err, &conflict), errors.Is(err, ErrStale):
+	case errors.As(err, &terminal):
+		if apierrors.IsForbidden(terminal) || d.Child.HasReplicas() {
+			b.namespaces = append(b.namespaces, d.Identity.Namespace)
+		}
+	default:
+		b.all = true
+	}
+}
+
+// Stops reports whether the object must not be created now, because the creation of another
+// one has failed.
+func (b *Brake) Stops(d *rules.Desired) bool {
+	return b.all || slices.Contains(b.namespaces, d.Identity.Namespace)
+}

@@ -1,0 +1,91 @@
+package decide
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"reconcel/engine/managedfields"
+	"reconcel/engine/watch"
+	"reconcel/rules"
+)
+
+// DifferingShares returns the parts of the other owners who render the object differently.
+func DifferingShares(d *rules.Desired, live *watch.Object, self types.UID) []rules.Share {
+	own := d.HashString()
+	return slices.DeleteFunc(live.Shares(), func(s rules.Share) bool { return s.Hash == own || s.Owner.UID == self })
+}
+
+// ShareBody returns the body of a merge patch that sets the annotation of an owner, or
+// removes it if the value is nil.
+func ShareBody(uid types.UID, version string, owner types.UID, value any) ([]byte, error) {
+	metadata := map[string]any{"uid": uid, "annotations": map[string]any{rules.ShareKey(owner): value}}
+	if version != "" {
+		metadata["resourceVersion"] = version
+	}
+	return json.Marshal(map[string]any{"metadata": metadata})
+}
+
+// IsTooManyShares reports whether the API server rejects one more annotation.
+func IsTooManyShares(err error) bool {
+	cause, found := apierrors.StatusCause(err, metav1.CauseTypeTooLong)
+	return apierrors.IsInvalid(err) && found && cause.Field == "metadata.annotations"
+}
+
+// SharingPatience is how long the owners of an object have to agree before they are stalled.
+// After a change of the rules they change their parts one after another.
+const SharingPatience = time.Second
+
+// A Dispute is the time since which the owners of an object do not agree, and what differs.
+type Dispute struct {
+	Since   time.Time // zero: they agree
+	Version string    // of the object that was compared
+	Field   string    // the first that differs; "": unknown
+}
+
+// A SharingError means that owners of a shared object render it differently.
+type SharingError struct {
+	Object  string // Kind/namespace/name
+	Others  []rules.Share
+	Field   string
+	Patient time.Duration // how long they still have to agree
+}
+
+// Error names another owner.
+func (e *SharingError) Error() string {
+	who := e.Others[0].Owner.String()
+	if more := len(e.Others) - 1; more > 0 {
+		who = fmt.Sprintf("%s and %d more", who, more)
+	}
+	if e.Patient > 0 {
+		return fmt.Sprintf("%s is shared with %s, waits until all render the same", e.Object, who)
+	}
+	differs := "their renderings differ"
+	if e.Field != "" {
+		differs = e.Field + " differs"
+	}
+	return fmt.Sprintf("%s is shared with %s, but %s; it stays as it is until all its owners render the same", e.Object,
+		who, differs)
+}
+
+// FirstDiffering returns the first field of a shared object that differs from a rendering, or
+// "".
+func FirstDiffering(u *unstructured.Unstructured, desired map[string]any) string {
+	fields := managedfields.ChildEntry(u.Object).Set().Differing(u.Object, desired)
+	if len(fields) == 0 {
+		return ""
+	}
+	return slices.Min(fields)
+}
+
+// StaysAfter reports whether an object stays as it is when its primary is deleted. If others
+// share it, the primary leaves it.
+func StaysAfter(rule *rules.Rule, o *watch.Object) bool {
+	return OutlivesPrimary(rule, o) && len(o.Shares()) < 2
+}

@@ -1,0 +1,2 @@
+// Package ident names primaries and kinds.
+package ident

@@ -1,0 +1,157 @@
+package outcome
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"reconcel/rules"
+)
+
+// An Outcome is the result for one child, one rule or one primary. The zero
+// value means ready.
+type Outcome struct {
+	State  State
+	Reason string
+	At     Position
+	Cause  string // comes before the position; "": the text begins with it
+	Text   string
+	named  bool // the text already names the position
+
+	Retry  time.Duration // until the next reconciliation; 0: when something changes
+	Err    error         // the first error that is retried with backoff
+	Failed bool          // an object could not be written
+	Kept   []KeptObject
+}
+
+// After requests the next reconciliation after at most d; 0 requests none.
+func (o Outcome) After(d time.Duration) Outcome {
+	if d > 0 && (o.Retry == 0 || d < o.Retry) {
+		o.Retry = d
+	}
+	return o
+}
+
+// Quietly returns an outcome that keeps the retry but reports nothing.
+func (o Outcome) Quietly() Outcome {
+	return Outcome{Retry: o.Retry, Err: o.Err, Kept: o.Kept}
+}
+
+// Result returns what the queue has to know of an outcome.
+func (o Outcome) Result() (Result, error) { return Result{RequeueAfter: o.Retry}, o.Err }
+
+// A Position is the place in the rules that an outcome concerns.
+type Position struct {
+	Rule    string         // "": the text names it
+	Subject string         // the child, such as child "web"[2], or "patch"; "": the rule as a whole
+	object  *rules.Desired // formatted only on demand, because most outcomes are never printed
+}
+
+// PositionOf returns the position of a rendered object.
+func PositionOf(rule *rules.Rule, d *rules.Desired) Position {
+	return Position{Rule: rule.Name, object: d}
+}
+
+func (at Position) about() string {
+	if at.object != nil {
+		return at.object.Subject() + at.Subject
+	}
+	return at.Subject
+}
+
+func (at Position) prefix() string {
+	switch {
+	case at.Rule == "":
+		return ""
+	case at.about() == "":
+		return fmt.Sprintf("rule %q: ", at.Rule)
+	}
+	return fmt.Sprintf("rule %q, %s: ", at.Rule, at.about())
+}
+
+// ID returns the subject as in the log: web[2], or patch.
+func (at Position) ID() string {
+	return strings.NewReplacer("child ", "", `"`, "").Replace(at.about())
+}
+
+// Says returns an outcome at the position.
+func (at Position) Says(s State, reason, format string, args ...any) Outcome {
+	return Outcome{State: s, Reason: reason, At: at, Text: fmt.Sprintf(format, args...)}
+}
+
+// Wrap adds the position to an error.
+func (at Position) Wrap(err error) error { return &PlacedError{at, at.prefix(), err} }
+
+// A PlacedError is an error with the position in the rules that it concerns. It may be
+// printed after the reconciliation, when the rendering that the position points to
+// serves another one.
+type PlacedError struct {
+	At     Position
+	prefix string
+	Err    error
+}
+
+func (e *PlacedError) Error() string { return e.prefix + e.Err.Error() }
+
+func (e *PlacedError) Unwrap() error { return e.Err }
+
+// A State orders outcomes from good to bad.
+type State int
+
+// The states of an outcome.
+const (
+	Ready       State = iota
+	Progressing       // applied, not ready yet
+	Waiting           // for something that does not exist yet
+	Retrying          // after an error that may be temporary
+	Stalled           // until the object, the rules or the cluster change
+	Paused            // by an annotation
+
+	States // the number of states
+)
+
+// String returns the state as in the metrics.
+func (s State) String() string {
+	return [States]string{"ready", "progressing", "waiting", "retrying", "stalled", "paused"}[s]
+}
+
+// Moving reports whether a state is expected to change by itself.
+func (s State) Moving() bool { return s == Progressing || s == Waiting || s == Retrying }
+
+// Worse merges two outcomes. The message is that of the worse outcome, or of
+// the first if both are equally bad.
+func Worse(a, b Outcome) Outcome {
+	worst := a
+	if b.State > a.State {
+		worst = b
+	}
+	worst.Err, worst.Failed, worst.Kept = cmp.Or(a.Err, b.Err), a.Failed || b.Failed, append(a.Kept, b.Kept...)
+	return worst.After(a.Retry).After(b.Retry)
+}
+
+// WorseOfBoth is like worse, but joins the messages of two stalled outcomes.
+func WorseOfBoth(a, b Outcome) Outcome {
+	if a.State == Stalled && b.State == Stalled {
+		a.At, a.Cause, a.named, a.Text = Position{}, "", true, Truncate(a.Message()+"; "+b.Message(), MostFailure)
+	}
+	return Worse(a, b)
+}
+
+// Failed returns the outcome of a failed rendering.
+func (at Position) Failed(f *rules.Failure) Outcome {
+	return Outcome{State: Stalled, Reason: string(f.Reason), At: at, Text: Truncate(f.Message, MostFailure), named: true}
+}
+
+// A Result says when to reconcile a request again.
+type Result struct {
+	RequeueAfter time.Duration // 0: only when something changes
+}
+
+// A KeptObject is an object that no rule renders and that is not deleted.
+type KeptObject struct {
+	Rule, Child string
+	ID          rules.Identity
+	Why         string
+	Orphan      bool // kept permanently, by onDelete: orphan
+}

@@ -1,0 +1,55 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"reconcel/rules"
+)
+
+// Spared is the number of deletions that a percentage always allows: it must not make small
+// changes tedious.
+const Spared = 10
+
+// A DeletionCount is what a changed version of a rule would delete or replace at once.
+type DeletionCount struct {
+	Objects  int // that the rule has now
+	Deleted  int
+	Replaced int
+	first    []string // of the deleted and replaced ones, by name
+	Unknown  bool     // the objects of the removed rule cannot be listed now
+}
+
+// firstOf is how many objects a message names.
+const firstOf = 3
+
+// Take counts a deletion or a replacement, and keeps the first names.
+func (t *DeletionCount) Take(id rules.Identity, count *int) {
+	*count++
+	name := id.String()
+	at, _ := slices.BinarySearch(t.first, name)
+	if t.first = slices.Insert(t.first, at, name); len(t.first) > firstOf {
+		t.first = t.first[:firstOf]
+	}
+}
+
+// Doing says what happens to how many objects.
+func (t *DeletionCount) Doing() string {
+	switch {
+	case t.Replaced == 0:
+		return fmt.Sprintf("delete %d", t.Deleted)
+	case t.Deleted == 0:
+		return fmt.Sprintf("replace %d", t.Replaced)
+	}
+	return fmt.Sprintf("delete %d and replace %d", t.Deleted, t.Replaced)
+}
+
+// Named returns the first names, and how many more there are.
+func (t *DeletionCount) Named() string {
+	names := strings.Join(t.first, ", ")
+	if more := t.Deleted + t.Replaced - len(t.first); more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return names
+}

@@ -1,0 +1,177 @@
+package plan
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/engine/ident"
+	"reconcel/engine/outcome"
+	"reconcel/rules"
+)
+
+// Metrics are the metrics of the engine. No label has the name of an object,
+// so the number of series does not grow with the objects.
+type Metrics struct {
+	reconciles *prometheus.CounterVec
+	duration   prometheus.Histogram
+	Writes     *prometheus.CounterVec
+	Idle       *prometheus.CounterVec
+	errors     *prometheus.CounterVec
+	Panics     prometheus.Counter
+	Leader     prometheus.Gauge
+	Removing   prometheus.Gauge
+
+	meters map[RuleOf]*meter // of the rules of the last plan
+	InWork atomic.Int64      // requests in progress
+}
+
+// NewMetrics returns the metrics of an engine, registered.
+func NewMetrics(r prometheus.Registerer, queueLength func() int) *Metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	m := &Metrics{
+		reconciles: counter("reconcel_reconciles_total",
+			"Reconciliations of primary objects, by kind and result (ok, retry).", "kind", "result"),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "reconcel_reconcile_duration_seconds", Help: "Duration of one reconciliation of a primary object.",
+			Buckets: prometheus.ExponentialBuckets(10e-6, 4, 11),
+		}),
+		Writes: counter("reconcel_writes_total",
+			"Writes accepted by the API server, by verb (apply, status, delete, patch) and kind.", "verb", "kind"),
+		Idle: counter("reconcel_noop_writes_total", "Applies of children that changed nothing, by kind.", "kind"),
+		errors: counter("reconcel_reconcile_errors_total",
+			"Errors of reconciliation, by reason (Stale, Conflict, ErrResourceExists, Contested, Forbidden, Rejected, "+
+				"Retrying).", "reason"),
+		Panics: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "reconcel_panics_total", Help: "Panics recovered during reconciliation.",
+		}),
+	}
+	m.Leader = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "reconcel_leader", Help: "Whether this process is the leader (1) or a standby (0).",
+	})
+	m.Removing = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "reconcel_rules_pending_removal",
+		Help: "Removed rules with onRuleRemoval: delete whose objects are not all deleted yet.",
+	})
+	length := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "reconcel_queue_length", Help: "Primary objects that wait for reconciliation.",
+	}, func() float64 { return float64(queueLength()) })
+	r.MustRegister(m.reconciles, m.duration, m.errors, m.Panics, m.Leader, m.Removing, length)
+	return m
+}
+
+// Wrote counts a write that the API server has accepted.
+func (m *Metrics) Wrote(verb string, k ident.Kind) { m.Writes.WithLabelValues(verb, k.GVK.Kind).Inc() }
+
+// CountError counts a failed request by its reason.
+func (m *Metrics) CountError(reason string) { m.errors.WithLabelValues(reason).Inc() }
+
+// Reconciled counts a reconciliation, and how long it took.
+func (m *Metrics) Reconciled(gk schema.GroupKind, err error, took time.Duration) {
+	result := "ok"
+	if err != nil {
+		result = "retry"
+	}
+	m.reconciles.WithLabelValues(gk.String(), result).Inc()
+	m.duration.Observe(took.Seconds())
+}
+
+// A meter has the metrics of one rule for one kind. It survives reloads as long as each
+// plan has a rule with the same name for the kind.
+type meter struct {
+	*tally
+	primaries [outcome.States]atomic.Int64 // by state after the last reconciliation
+	children  atomic.Int64                 // objects that the rule rendered
+}
+
+// A tally has the counters of all rules of one name. They never decrease: it survives a
+// kind that leaves the rule.
+type tally struct {
+	Reconciles [outcome.States]atomic.Int64 // reconciliations, by resulting state
+	Took       atomic.Int64                 // nanoseconds, in all reconciliations
+}
+
+// A Share is the contribution of one primary to the meter of one rule. The zero
+// value adds nothing.
+type Share struct {
+	Of       *meter // nil: the rule does not match the primary
+	State    outcome.State
+	Children int
+}
+
+// Set replaces the share s in its meter.
+func (s *Share) Set(now Share) {
+	if *s == now {
+		return
+	}
+	s.add(-1)
+	*s = now
+	s.add(1)
+}
+
+func (s *Share) add(sign int64) {
+	if s.Of != nil {
+		s.Of.primaries[s.State].Add(sign)
+		s.Of.children.Add(sign * int64(s.Children))
+	}
+}
+
+// Meter gives each rule of a plan its meter, and reuses the meter of the last
+// plan's rule with the same name.
+func (m *Metrics) Meter(pl *Plan) {
+	before, tallies := m.meters, map[string]*tally{}
+	for of, old := range before {
+		tallies[of.Name] = old.tally
+	}
+	m.meters = map[RuleOf]*meter{}
+	for kind, pk := range pl.Primaries {
+		pk.Meters = make([]*meter, len(pk.Rules))
+		for i, r := range pk.Rules {
+			of := RuleOf{r.Name, kind}
+			if tallies[r.Name] == nil {
+				tallies[r.Name] = &tally{}
+			}
+			if m.meters[of] = before[of]; m.meters[of] == nil {
+				m.meters[of] = &meter{tally: tallies[r.Name]}
+			}
+			pk.Meters[i] = m.meters[of]
+		}
+		if pk.Next != nil {
+			pk.Next.Meters = pk.Meters
+		}
+	}
+}
+
+// CountRendered returns the number of objects that a rule renders.
+func CountRendered(r *rules.RuleResult) (n int) {
+	for i := range r.Children {
+		n += len(r.Children[i].Objects)
+	}
+	return n
+}
+
+// A RuleInspection is the state of one rule.
+type RuleInspection struct {
+	Name      string         `json:"name"`
+	Position  string         `json:"position"`
+	Primary   string         `json:"for"`                            // kind, as group/version/Kind
+	Primaries map[string]int `json:"primaries"`                      // number of primaries by state
+	Children  int            `json:"children"`                       // number of rendered children
+	Conflict  string         `json:"installationConflict,omitempty"` // why the rule is inactive
+}
+
+// Inspect adds what the rule has and does to the description of a rule.
+func (m *meter) Inspect(r RuleInspection) RuleInspection {
+	r.Children = int(m.children.Load())
+	r.Primaries = map[string]int{}
+	for s := range outcome.States {
+		if n := int(m.primaries[s].Load()); n > 0 {
+			r.Primaries[s.String()] = n
+		}
+	}
+	return r
+}

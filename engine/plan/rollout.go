@@ -1,0 +1,169 @@
+package plan
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"reconcel/engine/ident"
+	"reconcel/engine/inventory"
+	"reconcel/engine/outcome"
+	"reconcel/rules"
+)
+
+// A Rollout brings the new versions of rules to the primaries of one kind in waves. A
+// primary has the new version if its position is below a limit, so a new process continues
+// with the same primaries.
+type Rollout struct {
+	Kind    schema.GroupKind
+	limits  []intstr.IntOrString // maxUnavailable of its rules
+	failure rules.OnFailure
+	Earlier []*rules.Rule // the versions that its rules had before
+
+	Mu       sync.Mutex
+	Progress inventory.Rollout
+	states   map[ident.Request]outcome.State // of primaries that were reconciled with the new version
+}
+
+// InWaves reports whether a change reaches primaries one after another.
+func (c *Change) InWaves() bool { return c.Now != nil && c.Now.Rollout.MaxUnavailable != nil }
+
+// AddToRollout adds a change to the rollout of its kind.
+func (s *ActiveRules) AddToRollout(c *Change, last *rules.Rule) {
+	ro := s.Rollouts[c.Of.Kind]
+	if ro == nil {
+		ro = &Rollout{Kind: c.Of.Kind, failure: c.Now.Rollout.OnFailure, states: map[ident.Request]outcome.State{}}
+		s.Rollouts[c.Of.Kind] = ro
+	}
+	ro.Progress.To += c.Hash()
+	ro.limits = append(ro.limits, *c.Now.Rollout.MaxUnavailable)
+	ro.failure = slices.MinFunc([]rules.OnFailure{ro.failure, c.Now.Rollout.OnFailure}, func(a, b rules.OnFailure) int {
+		order := []rules.OnFailure{rules.RevertOnFailure, rules.PauseOnFailure, rules.ContinueOnFailure}
+		return cmp.Compare(slices.Index(order, a), slices.Index(order, b))
+	})
+	ro.Earlier = append(ro.Earlier, last)
+}
+
+// Resume takes the state of the rollouts from the inventory. What the user has changed since
+// goes first to the primaries that a rollout had reached. Complete rollouts are over, and so
+// are those of a dry run that the controller does not make.
+func (s *ActiveRules) Resume(was *inventory.Recorded, dry DryRun) {
+	maps.DeleteFunc(s.Rollouts, func(kind schema.GroupKind, ro *Rollout) bool {
+		before, known := was.Rollouts[kind.String()]
+		switch {
+		case known && before.To == ro.Progress.To:
+			ro.Progress = before
+		case known && before.State == inventory.Paused:
+			ro.Progress.State, ro.Progress.Reached = inventory.Paused, before.Reached
+		case known && before.State != inventory.Undone:
+			ro.Progress.State, ro.Progress.Reached = inventory.Progressing, before.Reached
+		default:
+			ro.Progress.State = inventory.Progressing
+		}
+		return ro.Progress.State == inventory.Complete || dry != nil && before.To != ro.Progress.To
+	})
+}
+
+// PositionOfPrimary returns where a primary is in the order of all rollouts.
+func PositionOfPrimary(uid types.UID) uint64 {
+	sum := sha256.Sum256([]byte(uid))
+	return binary.BigEndian.Uint64(sum[:8])
+}
+
+// Reaches reports whether a primary has the new version.
+func (ro *Rollout) Reaches(uid types.UID) bool {
+	ro.Mu.Lock()
+	defer ro.Mu.Unlock()
+	return PositionOfPrimary(uid) < ro.Progress.Reached
+}
+
+// Note records the state of a primary with the new version.
+func (ro *Rollout) Note(req ident.Request, s outcome.State) {
+	ro.Mu.Lock()
+	defer ro.Mu.Unlock()
+	ro.states[req] = s
+}
+
+// Pending reports whether a plan has rules that do not take effect everywhere yet.
+func (pl *Plan) Pending() bool { return len(pl.Holds) > 0 || len(pl.Rollouts) > 0 }
+
+// Next returns the state after the next step of a rollout: the same if it waits.
+func (ro *Rollout) Next(pk *PrimaryKind) inventory.Rollout {
+	ro.Mu.Lock()
+	defer ro.Mu.Unlock()
+	is := ro.Progress
+	cache, err := pk.Watch.Cache()
+	if err != nil {
+		return is
+	}
+	var rest []uint64
+	is.Updated, is.Resources = 0, 0
+	waits := false
+	for o := range cache.All() {
+		req := ident.RequestFor(ro.Kind, o)
+		if o.Terminating() || !pk.Follows(req.Namespace) {
+			continue
+		}
+		is.Resources++
+		at := PositionOfPrimary(req.UID)
+		if at >= is.Reached {
+			rest = append(rest, at)
+			continue
+		}
+		is.Updated++
+		switch s, known := ro.states[req]; {
+		case known && s == outcome.Stalled && ro.failure != rules.ContinueOnFailure:
+			is.State, is.Message = inventory.Failed, req.String()+" is stalled"
+			if ro.failure == rules.RevertOnFailure {
+				is.State, is.Reached, is.Updated = inventory.Undone, 0, 0
+			}
+			return is
+		case !known || s != outcome.Ready && s != outcome.Paused && s != outcome.Stalled:
+			waits = true
+		}
+	}
+	switch {
+	case waits:
+	case len(rest) == 0:
+		is.State = inventory.Complete
+	default:
+		slices.Sort(rest)
+		n := min(ro.wave(is.Resources), len(rest))
+		is.Reached = rest[n-1] + 1
+		is.Updated += n
+	}
+	return is
+}
+
+// wave returns how many primaries the next wave reaches: as many as the strictest rule allows.
+func (ro *Rollout) wave(all int) int {
+	least := all
+	for i := range ro.limits {
+		n, err := intstr.GetScaledValueFromIntOrPercent(&ro.limits[i], all, false)
+		if err == nil && n < least {
+			least = n
+		}
+	}
+	return max(least, 1)
+}
+
+// State returns how far the rollout is.
+func (ro *Rollout) State() inventory.Rollout {
+	ro.Mu.Lock()
+	defer ro.Mu.Unlock()
+	return ro.Progress
+}
+
+// Forget removes a primary that is gone from the rollout.
+func (ro *Rollout) Forget(req ident.Request) {
+	ro.Mu.Lock()
+	defer ro.Mu.Unlock()
+	delete(ro.states, req)
+}

@@ -1,0 +1,2 @@
+// Package queue turns events of watches into requests, and hands them out.
+package queue

@@ -1,0 +1,219 @@
+package queue
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/workqueue"
+
+	"reconcel/engine/access"
+	"reconcel/engine/ident"
+	"reconcel/engine/outcome"
+	"reconcel/engine/plan"
+	"reconcel/engine/watch"
+	"reconcel/rules"
+)
+
+// A Router puts the primaries into the queue that a change may concern.
+type Router struct {
+	*access.Shared
+	Cluster *access.Cluster
+}
+
+// Retry delays of one request: 40 ms, doubled at each failure up to 24
+// seconds, with a jitter of 20 %. A request is never dropped. There is no
+// token bucket for all requests, so however long an outage lasts, each one is
+// retried within half a minute after it. That is 11 or 12 attempts in the first
+// minute.
+const (
+	FirstRetry = 40 * time.Millisecond
+	lastRetry  = 24 * time.Second
+)
+
+// NewQueue returns the queue of primaries.
+func NewQueue(m plan.QueueMetrics) workqueue.TypedRateLimitingInterface[ident.Request] {
+	q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[ident.Request]{Name: "primaries", MetricsProvider: m})
+	return workqueue.NewTypedRateLimitingQueueWithConfig(NewLimiter(rand.Float64),
+		workqueue.TypedRateLimitingQueueConfig[ident.Request]{DelayingQueue: newDelayingQueue(q)})
+}
+
+// NewLimiter returns the rate limiter for failed requests. random returns
+// numbers in [0,1), which add jitter to the delays.
+func NewLimiter(random func() float64) workqueue.TypedRateLimiter[ident.Request] {
+	return jittered{workqueue.NewTypedItemExponentialFailureRateLimiter[ident.Request](FirstRetry, lastRetry), random}
+}
+
+type jittered struct {
+	workqueue.TypedRateLimiter[ident.Request]
+	random func() float64
+}
+
+// When implements workqueue.TypedRateLimiter.
+func (j jittered) When(r ident.Request) time.Duration {
+	return outcome.Jitter(j.TypedRateLimiter.When(r), j.random)
+}
+
+// Route connects the watches of a plan to the queue, and its rules to their
+// metrics.
+func (e *Router) Route(pl *plan.Plan) *plan.Plan {
+	e.Metrics.Meter(pl)
+	for _, w := range pl.Watches {
+		onChange := map[watch.Role]func(*watch.Object){
+			watch.Primary: func(o *watch.Object) { e.enqueueChanged(primaryKindOf(w.Key), o) }, watch.Child: e.enqueueOwners,
+			watch.Lookup: func(o *watch.Object) { w.EachReader(o, e.Queue.Add) },
+		}
+		w.Notify(onChange[w.Role], func() { e.enqueueAll(w) })
+	}
+	return pl
+}
+
+// enqueueChanged enqueues a primary that was added, changed or deleted, unless it is in
+// a namespace that no rule selects, and no rule ever wrote for it.
+func (e *Router) enqueueChanged(kind schema.GroupKind, o *watch.Object) {
+	req := ident.RequestFor(kind, o)
+	e.noteOrphaning(req, o)
+	if pl := e.Plan.Load(); pl != nil {
+		pk := pl.Primaries[req.Kind]
+		if pk != nil && !pk.Follows(req.Namespace) && !pk.HasFinalizer(o) && !pk.Patched(o) && !e.Memories.Has(req) {
+			return
+		}
+	}
+	e.Queue.Add(req)
+}
+
+// primaryKindOf returns the kind of the primaries that a watch shows.
+func primaryKindOf(k watch.Key) schema.GroupKind {
+	if k.Namespace != "" {
+		return rules.BundleKind.GroupKind() // Only bundles have a watch of one namespace.
+	}
+	return k.GVK.GroupKind()
+}
+
+// enqueueOwners enqueues the primaries of a child that was added, changed or
+// deleted. If another primary has the same name now, it enqueues that one too. A primary
+// of other rules, in a namespace that no rule selects, is left out.
+func (e *Router) enqueueOwners(o *watch.Object) {
+	pl := e.Plan.Load()
+	if pl == nil {
+		return // All primaries are enqueued when there is a plan.
+	}
+	for _, owner := range o.Owners() {
+		e.enqueueOwner(pl, o, owner)
+	}
+}
+
+func (e *Router) enqueueOwner(pl *plan.Plan, o *watch.Object, owner ident.Request) {
+	primary := pl.Primaries[owner.Kind]
+	if primary == nil {
+		return
+	}
+	cache, err := primary.Watch.Cache()
+	if err != nil {
+		return // All primaries are enqueued when there is a cache.
+	}
+	if !cache.Kind().Namespaced {
+		owner.Namespace = ""
+	}
+	if !primary.Follows(owner.Namespace) && !primary.Made(o) {
+		return
+	}
+	e.Queue.Add(owner)
+	if current, _ := cache.Get(owner.Namespace, owner.Name); current != nil &&
+		rules.UIDOf(owner.Kind, current) != owner.UID {
+		e.Queue.Add(ident.RequestFor(owner.Kind, current))
+	}
+}
+
+// enqueueAll enqueues all primaries whose rules use a watch, after its cache is
+// filled.
+func (e *Router) enqueueAll(ready *watch.Watch) {
+	pl := e.Plan.Load()
+	if pl == nil {
+		return
+	}
+	for _, primary := range pl.Primaries {
+		if primary.Uses(ready) {
+			e.EnqueueKind(primary)
+		}
+	}
+}
+
+// EnqueueKind enqueues all primaries of a kind, including deleted primaries
+// that still have children.
+func (e *Router) EnqueueKind(primary *plan.PrimaryKind) {
+	enqueueShown(slices.AppendSeq([]*watch.Watch{primary.Watch}, maps.Values(primary.Children)))
+	e.EnqueueBundles(primary, primary.Rules)
+}
+
+// enqueueShown enqueues all primaries in the caches of watches, and the owners of
+// all children there. Many kinds may share a watch, so the caller passes each
+// watch once.
+func enqueueShown(watches []*watch.Watch) {
+	for _, w := range watches {
+		if w.Role != watch.Lookup { // Its readers are primaries, which other watches show.
+			w.Replay()
+		}
+	}
+}
+
+// EnqueueBundles enqueues the bundles of rules, whether their ConfigMaps exist or not.
+func (e *Router) EnqueueBundles(pk *plan.PrimaryKind, of []*rules.Rule) {
+	if !pk.ForCluster() {
+		return
+	}
+	for _, r := range of {
+		e.Queue.Add(e.Cluster.BundleOf(r.Name))
+	}
+}
+
+// EnqueueDeselected enqueues the primaries that rules no longer select, and that still have
+// something of them.
+func (e *Router) EnqueueDeselected(ctx context.Context, primary *plan.PrimaryKind) error {
+	c, err := primary.Watch.Cache()
+	if err != nil {
+		return err // Also if the kind is not served: it may be later.
+	}
+	return e.Cluster.EachOf(ctx, c.Kind(), func(o *watch.Object) error {
+		if cached, _ := c.Get(o.GetNamespace(), o.GetName()); cached == nil && (primary.HasFinalizer(o) ||
+			primary.RemembersIn(o) || primary.Patched(o) || e.Cluster.Annotator().HasPatched(o)) {
+			e.Queue.Add(ident.RequestFor(primary.GVK.GroupKind(), o))
+		}
+		return nil
+	})
+}
+
+// A deletion with --cascade=orphan keeps the children. The API server then gives the primary the
+// finalizer "orphan", and the garbage collector removes the owner references of the children before
+// it removes the finalizer. It does not know of children in other namespaces, and nothing shows
+// afterwards that there was such a finalizer. So each event of a primary is examined.
+
+// noteOrphaning remembers that a primary is being deleted without its children.
+func (e *Router) noteOrphaning(req ident.Request, o *watch.Object) {
+	if o.Terminating() && slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents) {
+		e.Memories.Get(req).Orphaning.Store(true)
+	}
+}
+
+// enqueueReached enqueues the primaries that a rollout reaches before or after a reload.
+func (e *Router) enqueueReached(before, now *plan.PrimaryKind) {
+	cache, err := now.Watch.Cache()
+	if before.Next == nil && now.Next == nil || err != nil {
+		return
+	}
+	var limit uint64
+	for _, pk := range []*plan.PrimaryKind{before, now} {
+		if pk.Next != nil {
+			limit = max(limit, pk.Rollout.State().Reached)
+		}
+	}
+	for o := range cache.All() {
+		if req := ident.RequestFor(now.GVK.GroupKind(), o); plan.PositionOfPrimary(req.UID) < limit {
+			e.Queue.Add(req)
+		}
+	}
+}

@@ -1,0 +1,3 @@
+module reconcel/hack/devcluster
+
+go 1.26.0

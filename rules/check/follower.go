@@ -1,0 +1,124 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/source"
+)
+
+// A follower follows names to the lets and definitions that they stand for.
+type follower struct {
+	*subject
+	expressions *expressions
+}
+
+// letOf returns the let that a node names, or nil. A variable that the expression
+// declares may hide a let.
+func (f *follower) letOf(t *typed, e ast.Expr) *let {
+	if e.Kind() != ast.IdentKind || t.locals()[e.AsIdent()] {
+		return nil
+	}
+	return f.lets[e.AsIdent()]
+}
+
+// copiedData returns the data of the let or definition that an expression names, or nil.
+func (f *follower) copiedData(src *source.Expr) *source.Node {
+	name := strings.TrimSpace(src.Text)
+	if l := f.lets[name]; l != nil {
+		return l.src.Data
+	}
+	return f.definitions.data[name]
+}
+
+// constantData returns the data of the let that a node names, or the node itself.
+func (f *follower) constantData(n *source.Node) *source.Node {
+	for range maxDepth {
+		if n == nil || n.Kind != source.Interp || len(n.Parts) > 1 {
+			break
+		}
+		data := f.copiedData(n.Parts[0].Expr)
+		if data == nil {
+			break
+		}
+		n = data
+	}
+	return n
+}
+
+// dataAt returns the data of a let that an expression selects, or nil.
+func (f *follower) dataAt(t *typed, e ast.Expr) *source.Node {
+	if e.Kind() == ast.SelectKind {
+		return f.dataAt(t, e.AsSelect().Operand()).At(e.AsSelect().FieldName())
+	}
+	if l := f.letOf(t, e); l != nil {
+		return l.src.Data
+	}
+	return nil
+}
+
+// mentioned returns the expressions of the lets that an expression mentions.
+func (f *follower) mentioned(a *ast.AST) []*source.Expr {
+	var out []*source.Expr
+	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.IdentKind && f.lets[e.AsIdent()] != nil {
+			out = append(out, f.lets[e.AsIdent()].expressions()...)
+		}
+	}))
+	return out
+}
+
+// readSame reports whether some of these expressions read a field that another one reads, directly or through lets.
+// Then they may agree: nothing is known.
+func (f *follower) readSame(some []*source.Expr, other *source.Expr) bool {
+	if len(some) == 0 {
+		return false
+	}
+	theirs := f.fieldsRead(other)
+	return slices.ContainsFunc(f.fieldsRead(some...), func(a string) bool {
+		return slices.ContainsFunc(theirs, func(b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) })
+	})
+}
+
+// fieldsRead returns the paths of the fields that expressions read, each with a dot at its end.
+func (f *follower) fieldsRead(all ...*source.Expr) (paths []string) {
+	seen := map[*source.Expr]bool{}
+	for len(all) > 0 {
+		t := f.expressions.checked(all[0])
+		all = all[1:]
+		if t == nil || seen[t.src] {
+			continue
+		}
+		seen[t.src] = true
+		within := map[int64]bool{}
+		ast.PreOrderVisit(t.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+			if operand := expr.Operand(e); operand != e {
+				within[operand.ID()] = true
+				if !within[e.ID()] {
+					paths = append(paths, fieldPath(e)+".")
+				}
+			}
+		}))
+		all = append(all, f.mentioned(t.ast)...)
+	}
+	return paths
+}
+
+// fieldPath returns the path of a selection, or of what it begins with.
+func fieldPath(e ast.Expr) string {
+	switch {
+	case e.Kind() == ast.IdentKind:
+		return e.AsIdent()
+	case e.Kind() == ast.SelectKind:
+		return fieldPath(e.AsSelect().Operand()) + "." + e.AsSelect().FieldName()
+	case expr.Operand(e) != e:
+		if name, ok := literalString(e.AsCall().Args()[1]); ok {
+			return fieldPath(expr.Operand(e)) + "." + name
+		}
+		return fieldPath(expr.Operand(e))
+	}
+	return ""
+}

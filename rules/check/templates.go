@@ -1,0 +1,116 @@
+package check
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"reconcel/rules/expr"
+	"reconcel/rules/lint"
+	"reconcel/rules/schema"
+	"reconcel/rules/source"
+	"reconcel/rules/syntax"
+)
+
+// Templates checks what a rule writes into objects: the templates of children and the patch.
+type templates struct {
+	*subject
+	reporter    *reporter
+	expressions *expressions
+	follower    *follower
+	omissions   *omissions
+	walking     *walking
+	namespaces  *namespaces
+
+	marked map[*source.Node]bool // labels and annotations that were checked
+}
+
+func (r *templates) template(ch *syntax.Child, k *schema.Kind, sc *expr.TypedScope) {
+	if ch.Template == nil {
+		return
+	}
+	var p *fieldSchema
+	if k != nil {
+		p = r.all.root(k)
+	}
+	w := walker{walking: r.walking, sc: sc}
+	outer := r.prefix
+	r.prefix += "template"
+	w.fields(ch.Template, p, "")
+	r.prefix += "."
+	metadata := ch.Template.At("metadata")
+	r.marks(metadata, "metadata.")
+	r.namespaces.scoped(ch, k, metadata)
+	r.prefix = outer
+}
+
+func gvkOf(template *source.Node) runtimeschema.GroupVersionKind {
+	return runtimeschema.FromAPIVersionAndKind(template.At("apiVersion").Literal().Value,
+		template.At("kind").Literal().Value)
+}
+
+// patch checks what is merged into the primary, which has its required fields already.
+func (r *templates) patch(sc *expr.TypedScope) {
+	if r.src.Patch == nil {
+		return
+	}
+	w := walker{walking: r.walking, sc: sc, partial: partOfObject}
+	w.value(r.src.Patch, r.primary, "patch")
+	r.marks(r.src.Patch.At("metadata"), "patch.metadata.")
+}
+
+// marks checks the keys of labels and annotations, and literal values of labels.
+func (r *templates) marks(metadata *source.Node, prefix string) {
+	for _, which := range []string{"labels", "annotations"} {
+		n := metadata.At(which)
+		if n != nil && n.Kind == source.Interp && len(n.Parts) == 1 {
+			n = cmp.Or(r.follower.copiedData(n.Parts[0].Expr), n)
+		}
+		if n == nil || r.marked[n] {
+			continue // The data of a let is checked where it is used first.
+		}
+		r.marked[n] = true
+		for _, f := range n.Fields {
+			where := joinPath(prefix+which, f.Key.Value)
+			if len(validation.IsQualifiedName(strings.ToLower(f.Key.Value))) > 0 {
+				r.reporter.errorf(f.Key.Pos, "%s: %q cannot be a key: write a name of at most 63 letters, digits, -, _ and ., or "+
+					"domain/name",
+					where, f.Key.Value)
+			}
+			if v := f.Value; which == "labels" && v.Kind == source.Text &&
+				len(validation.IsValidLabelValue(v.Literal().Value)) > 0 {
+				r.reporter.errorf(v.Pos, "%s: %q cannot be the value of a label: it has at most 63 letters, digits, -, _ and .",
+					where, v.Literal().Value)
+			}
+		}
+	}
+}
+
+// scaled are the kinds whose spec.replicas the API server sets to 1 when it is
+// removed.
+var scaled = []runtimeschema.GroupKind{{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "ReplicaSet"},
+	{Group: "apps", Kind: "StatefulSet"}}
+
+// replicas warns about spec.replicas that may be absent. A rule that leaves it out
+// for an autoscaler scales the workload down to one Pod.
+func (r *templates) replicas(ch *syntax.Child) {
+	n := ch.Template.At("spec", "replicas")
+	if n == nil || n.Kind != source.Interp || len(n.Parts) > 1 ||
+		!slices.Contains(scaled, gvkOf(ch.Template).GroupKind()) {
+		return
+	}
+	for _, p := range ch.IgnoreFields {
+		if p.Keys[0] == "spec" && (len(p.Keys) == 1 || p.Keys[1] == "replicas") {
+			return
+		}
+	}
+	src := n.Parts[0].Expr
+	if t := r.expressions.checked(src); t != nil && r.omissions.mayBeAbsent(t, t.ast.Expr(), 0) {
+		r.reporter.warnf(lint.AbsentField, src.Pos,
+			"template.spec.replicas may be absent: the API server then sets it to 1").Hint =
+			"to leave it to an autoscaler, add it to ignoreFields with a when"
+	}
+}
