@@ -212,15 +212,17 @@ soak-credentials: devcluster ## Rotate credentials of every sort, lose packets, 
 fuzz-sample: ## Fuzz each target for 5 seconds
 	@$(call fuzz,5s)
 
-# Run several tests of a package at once, because they mostly wait for controllers. The
-# tests of DRIVERS start control planes of their own, which use both cores, and limit
-# times. So fewer of them run at once, and those of the campaign, which share one, alone.
+# Run several tests of a package at once, because they mostly wait for controllers. Those of
+# the engine limit times, so no other package runs beside them. The tests of DRIVERS start
+# control planes of their own, which use both cores, and limit times. So fewer of them run at
+# once, and those of the campaign, which share one, alone.
 on_cluster = go test -tags integration -timeout 30m -count 1 -run '$(INTEGRATION_TESTS)'
 
 .PHONY: test-cluster
 test-cluster: devcluster ## Run the tests on a real control plane
 	$(NO_RACE)
-	@$(on_cluster) $(RACE) -p 2 -parallel 12 $(filter-out $(DRIVERS),$(INTEGRATION))
+	@$(on_cluster) $(RACE) -parallel 12 ./engine
+	@$(on_cluster) $(RACE) -p 2 -parallel 12 $(filter-out ./engine $(DRIVERS),$(INTEGRATION))
 	@$(on_cluster) -p 1 -parallel 4 $(filter-out $(CAMPAIGN),$(filter $(DRIVERS),$(INTEGRATION)))
 	@$(on_cluster) -parallel 8 $(CAMPAIGN)
 	cd test/ecosystem && go test -tags integration -timeout 5m -count 1 -run '$(call tests_in,$(wildcard test/ecosystem/*_integration_test.go))' .

@@ -57,7 +57,7 @@ func TestAnswersOfNoObject(t *testing.T) {
 	for _, with := range []cannedAnswer{pageNotFound, etcdIsAway} {
 		t.Run(fmt.Sprint(with.code), func(t *testing.T) {
 			t.Run("to a child", func(t *testing.T) {
-				w := newWorld(t)
+				w := newWorldAlone(t)
 				w.CRD(widgetCRD)
 				left := w.answers(with, patches("/configmaps/one-a"))
 				left.Store(3)

@@ -42,7 +42,7 @@ rules:
 // and both report the other installation and the fields. When one stops, the other one
 // wins within a minute.
 func TestTwoInstallationsFight(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	w.CRD(widgetCRD)
 	resources := 20
 	if soak.Enabled() {
@@ -100,13 +100,9 @@ func TestTwoInstallationsFight(t *testing.T) {
 	}
 }
 
-// within is Eventually with its own time limit. It is the limit of a machine that does
-// nothing else, as with RECONCEL_SOAK=1, and twice as long beside other tests.
+// within is Eventually with its own time limit, of a machine that does nothing else.
 func (w *world) within(d time.Duration, what string, check func() error) {
 	w.Helper()
-	if !soak.Enabled() {
-		d *= 2
-	}
 	if took := w.Eventually(what, check); took > d {
 		w.Errorf("%s took %s, want at most %s", what, took.Round(time.Second), d)
 	}

@@ -43,7 +43,7 @@ func (w *world) deletes(ctx context.Context, label string) (n *atomic.Int32) {
 // TestChildThatIsAlwaysDeleted creates a child again more and more slowly while another
 // client deletes it, and reports that. It recovers within a minute after the last deletion.
 func TestChildThatIsAlwaysDeleted(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	w.CRD(widgetCRD)
 	ctx, stop := context.WithCancel(w.Context())
 	defer stop()

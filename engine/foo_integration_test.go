@@ -93,7 +93,7 @@ func TestInvalidFooIsReported(t *testing.T) {
 }
 
 func TestForeignDeploymentIsLeftAlone(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	w.CRD(w.fooCRD())
 	w.run(fooRules)
 	before := w.Create(`

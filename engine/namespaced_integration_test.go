@@ -237,7 +237,7 @@ const spanning = `- name: spanning-NAMESPACE
 // TestForbiddenInOneNamespace forbids reading one of three namespaces. Only resources in
 // that namespace, or related to it, wait.
 func TestForbiddenInOneNamespace(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	in, other, fence := w.fenced()
 	started := time.Now()
 	w.reload(in, anywhere(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))+spanning)

@@ -157,7 +157,7 @@ func TestPatchOfSpec(t *testing.T) {
 }
 
 func TestPatchConflictLoopIsSlowedDown(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	w.CRD(widgetCRD)
 	w.run("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n" + patchRule("one", "a: ours"))
 	w.Create(widget("one", "x: y"))

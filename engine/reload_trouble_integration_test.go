@@ -36,7 +36,7 @@ func forbidden(path string) func(http.RoundTripper) http.RoundTripper {
 // TestReloadWithAForbiddenKind adds a rule whose kind the engine may not list. Other
 // rules do not wait for it.
 func TestReloadWithAForbiddenKind(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	w.CRD(widgetCRD)
 	w.wrap = forbidden("/api/v1/secrets")
 	rule := widgetRules("", strings.Replace(configMapChild("a", "${self.metadata.name}-a"), "data: {value", "data: {version: OLD, value", 1))

@@ -254,7 +254,7 @@ func TestReplicasBehindALaggingWatch(t *testing.T) {
 }
 
 func TestFinishedPodsAreReplacedAndKept(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	w.CRD(widgetCRD)
 	w.run(widgetRules("", podsChild))
 	w.Create(podSet(1))

@@ -112,7 +112,7 @@ func TestEverythingIsReappliedPeriodically(t *testing.T) {
 // TestOneHeldNameDoesNotHideAnother has a child whose name is taken, beside one that can
 // never be applied.
 func TestOneHeldNameDoesNotHideAnother(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	w.CRD(widgetCRD)
 	role := "  - id: role\n    template: {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: never}, rules: []}\n"
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a"), role))
@@ -151,7 +151,7 @@ func (w *world) fights(widget string, change func(i int)) {
 
 // TestConflictLoopIsSlowedDown has another client change a child as soon as it is repaired.
 func TestConflictLoopIsSlowedDown(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	w.CRD(widgetCRD)
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))
 	w.Create(widget("one", "value: x"))

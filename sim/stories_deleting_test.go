@@ -71,7 +71,7 @@ var deletingStories = []story{
 # apply alice
 {apiVersion: v1, kind: ConfigMap, metadata: {name: r-blocks-not, ownerReferences: [{apiVersion: sim.reconcel.dev/v1, kind: Widget, name: r, uid: "uid(Widget/r)"}]}}
 # apply alice
-{apiVersion: v1, kind: ConfigMap, metadata: {name: r-grandchild, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: r-blocks, uid: "uid(ConfigMap/r-blocks)"}]}}
+{apiVersion: v1, kind: ConfigMap, metadata: {name: r-grandchild, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: r-blocks, uid: "uid(ConfigMap/r-blocks)", blockOwnerDeletion: true}]}}
 # apply alice
 {apiVersion: v1, kind: ConfigMap, metadata: {name: seen, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: nobody, uid: none}]}}
 # settle
