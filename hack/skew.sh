@@ -27,7 +27,7 @@ part() {
 	case $1 in
 	version) tests 5 -run '^TestServerHasTheSelectedVersion$' ./test/devcluster ;;
 	answers) tests 5 -run '^TestAnswers$' ./test/apifacts ;;
-	examples) tests 30 -parallel 4 -run "$(names examples/*_integration_test.go)" ./examples ;;
+	examples) tests 30 -parallel 4 -run "$(names test/examples/*_integration_test.go)" ./test/examples ;;
 	campaign) RECONCEL_SEED=$seed tests 30 -parallel 8 -run '^TestFaults$' ./test/campaign ;;
 	diff) tests 30 -parallel 4 -run "$(names cli/diff*_integration_test.go)" ./cli ;;
 	esac
