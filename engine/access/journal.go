@@ -2,6 +2,7 @@ package access
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"reconcel/engine/decide"
@@ -41,15 +42,22 @@ func (j *Journal) Repaired(d *rules.Desired, by outcome.Culprit) {
 	j.Events.Normal(j.Self, outcome.ReasonRepaired, fmt.Sprintf("restored %s: %s", id, by))
 }
 
-// Pruned reports a deletion in the log and as an Event.
+// Pruned reports a deletion in the log and as an Event, with the cause.
 func (j *Journal) Pruned(k ident.Kind, o *watch.Object) {
-	why := decide.WhyUnrendered
-	if !j.View.Matches() {
-		why = decide.WhyDeselected
-	}
+	why := j.whyPruned(o.Rule())
 	id := o.Identity(k.GVK)
 	j.Cluster.LogAction(outcome.Deleted, j.Req, id, o.Rule(), why)
-	j.Events.Normal(j.Self, outcome.ReasonPruned, "deleted "+id.String()+", which is no longer rendered")
+	j.Events.Normal(j.Self, outcome.ReasonPruned, "deleted "+id.String()+": "+why)
+}
+
+func (j *Journal) whyPruned(rule string) string {
+	switch {
+	case !slices.ContainsFunc(j.Primary.Rules, func(r *rules.Rule) bool { return r.Name == rule }):
+		return decide.WhyRuleGone
+	case !j.View.Matches():
+		return decide.WhyDeselected
+	}
+	return decide.WhyUnrendered
 }
 
 // TellState records an Event about a state that a condition shows, if the kind has

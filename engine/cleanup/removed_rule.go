@@ -226,8 +226,7 @@ func (s *Removal) clear(req ident.Request, l plan.OrphanedObject, atOnce func() 
 func (s *Removal) delete(ctx context.Context, k ident.Kind, o *watch.Object, owner ident.Request) error {
 	was, err := s.Cluster.DeleteOwned(ctx, s.writes(), k, o, owner, metav1.DeletePropagationBackground)
 	if was.Deleted != nil {
-		s.Cluster.Log.Info("deleted the child of a removed rule", "object", owner.String(), "child", ident.SubjectOf(k, o),
-			"rule", s.Rule.Name)
+		s.Cluster.LogAction(outcome.Deleted, owner, o.Identity(k.GVK), s.Rule.Name, decide.WhyRuleGone)
 	}
 	return err
 }

@@ -19,4 +19,5 @@ const (
 	WhyOrphaned   = "resource deleted with --cascade=orphan"
 	WhyShared     = "others share it"
 	WhyDeselected = "resource no longer matches"
+	WhyRuleGone   = "rule removed"
 )

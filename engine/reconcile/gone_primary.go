@@ -62,7 +62,10 @@ func (e *Reconciler) pruneOrphanedAfter(ctx context.Context, primary *plan.Prima
 	for _, l := range primary.OrphanedObjects.List(gone) {
 		var why string
 		if l.Object != nil {
-			_, err := e.Cluster.DeleteOwned(ctx, l.Rule, l.Kind, l.Object, gone, metav1.DeletePropagationBackground)
+			was, err := e.Cluster.DeleteOwned(ctx, l.Rule, l.Kind, l.Object, gone, metav1.DeletePropagationBackground)
+			if was.Deleted != nil {
+				e.Cluster.LogAction(outcome.Deleted, gone, l.Object.Identity(l.Kind.GVK), l.Rule.Name, decide.WhyEnded)
+			}
 			if err != nil && !errors.Is(err, decide.ErrStale) {
 				why = err.Error()
 				errs = append(errs, fmt.Errorf("%s is gone: delete the orphaned objects of rule %q: %w", gone, l.Rule.Name, err))
