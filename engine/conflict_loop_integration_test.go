@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"reconcel/engine/access"
 	"reconcel/test/devcluster"
 	"reconcel/test/e2e"
@@ -147,36 +149,44 @@ func (w *world) wrote(from, to time.Time, most int) {
 	w.Logf("at most %d writes of one object in %s: %v", highest, to.Sub(from).Round(time.Second), devcluster.Tally(w.Writes(from)))
 }
 
-// TestFinalizerConflictLoop has a writer that removes the finalizer of a primary that needs it, or adds one that the
-// primary does not need, each time reconcel restores it. The first repairs are immediate, and later ones delayed.
-func TestFinalizerConflictLoop(t *testing.T) {
-	for name, body := range map[string]string{
-		"removed": `{"metadata":{"finalizers":null}}`,
-		"added":   `{"metadata":{"finalizers":["reconcel.dev/widget-NAMESPACE"]}}`,
+// TestMarkConflictLoop has a writer that removes the finalizer of a primary that needs it, adds one that the primary does
+// not need, or removes the annotation that remembers what is done, each time reconcel restores it. The first repairs are
+// immediate, and later ones delayed.
+func TestMarkConflictLoop(t *testing.T) {
+	for name, test := range map[string]struct{ body, mark string }{
+		"removed":    {`{"metadata":{"finalizers":null}}`, "finalizer reconcel.dev/"},
+		"added":      {`{"metadata":{"finalizers":["reconcel.dev/widget-NAMESPACE"]}}`, "finalizer reconcel.dev/"},
+		"remembered": {`{"metadata":{"annotations":{"done.reconcel.dev/widget-NAMESPACE":null}}}`, "annotation done.reconcel.dev/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.CRD(widgetCRD)
 			source := widgetRules("", configMapChild("a", "${self.metadata.name}-a"))
-			if name == "removed" {
+			switch name {
+			case "removed":
 				source, _ = w.acrossScopes("")
+			case "remembered":
+				source = widgetRules("", strings.Replace(configMapChild("a", "${self.metadata.name}-a"), "    template", "    onChange: once\n    template", 1))
 			}
 			w.run(source)
 			w.Create(widget("one", "value: first"))
 			w.says(widgets, "one", "Ready", "True", "")
+			marks := func(u *unstructured.Unstructured) string {
+				return fmt.Sprint(u.GetFinalizers(), u.GetAnnotations()[w.Fill("done.reconcel.dev/widget-NAMESPACE")])
+			}
 			since := time.Now()
 			contested := errors.New("it is not contested")
 			for attack := 0; contested != nil && attack < 100; attack++ {
-				before := w.Patch(widgets, "one", w.Fill(body)).GetFinalizers()
-				w.Eventually("reconcel to restore the finalizer, or to say that it waits", func() error {
+				before := marks(w.Patch(widgets, "one", w.Fill(test.body)))
+				w.Eventually("reconcel to restore the "+test.mark+", or to say that it waits", func() error {
 					now := w.Get(widgets, "one")
-					if contested = e2e.Condition(now, "Ready", "False"); contested != nil && slices.Equal(now.GetFinalizers(), before) {
+					if contested = e2e.Condition(now, "Ready", "False"); contested != nil && marks(now) == before {
 						return contested
 					}
 					return nil
 				})
 			}
-			w.saysOf(widgets, "Ready", "Contested", "another writer changed the finalizer reconcel.dev/widget-"+w.Namespace)
+			w.saysOf(widgets, "Ready", "Contested", "another writer changed the "+test.mark+"widget-"+w.Namespace)
 			w.told("Widget", "one", "Contested")
 			w.says(widgets, "one", "Ready", "True", "")
 			writes := w.Writes(since)

@@ -28,10 +28,10 @@ type Memory struct {
 	Deleted      map[types.UID]Deletion
 	Status       WrittenStatus
 	Reads        watch.Reads
-	Self         *watch.Object             // the response to our last write of the primary, until the cache catches up
-	patches      map[string]*WrittenPatch  // by manager
-	finalizers   map[string]*decide.Damper // by rule name
-	DeselectedAt map[string]time.Time      // when a rule was first seen to deselect the primary, by rule name
+	Self         *watch.Object            // the response to our last write of the primary, until the cache catches up
+	patches      map[string]*WrittenPatch // by manager
+	marks        map[string]*Mark         // by finalizer or annotation
+	DeselectedAt map[string]time.Time     // when a rule was first seen to deselect the primary, by rule name
 
 	Orphaning atomic.Bool // the primary is deleted without its children; set when an event shows it
 
@@ -58,20 +58,26 @@ type Memory struct {
 
 // ForgetWrites forgets the answers of a dry run.
 func (m *Memory) ForgetWrites() {
-	m.Children, m.byID, m.Deleted, m.Status, m.Self, m.patches = nil, nil, nil, WrittenStatus{}, nil, nil
+	m.Children, m.byID, m.Deleted, m.Status, m.Self, m.patches, m.marks = nil, nil, nil, WrittenStatus{}, nil, nil, nil
 }
 
-// Finalizer returns the damper of the edits of a rule's finalizer.
-func (m *Memory) Finalizer(rule string) *decide.Damper {
-	d := m.finalizers[rule]
-	if d == nil {
-		d = &decide.Damper{}
-		if m.finalizers == nil {
-			m.finalizers = map[string]*decide.Damper{}
+// A Mark is a finalizer or an annotation that a rule keeps on the primary. Its damper delays the edits.
+type Mark struct {
+	decide.Damper
+	Text string // the value of the annotation that was written last; "": none
+}
+
+// Mark returns the entry of a finalizer or annotation, and adds it when missing.
+func (m *Memory) Mark(name string) *Mark {
+	mark := m.marks[name]
+	if mark == nil {
+		mark = &Mark{}
+		if m.marks == nil {
+			m.marks = map[string]*Mark{}
 		}
-		m.finalizers[rule] = d
+		m.marks[name] = mark
 	}
-	return d
+	return mark
 }
 
 // Child returns the entry of one child and adds it when missing.

@@ -90,11 +90,33 @@ func (p *DoneMarks) Remember(ctx context.Context, r *rules.RuleResult) outcome.O
 	if !changed {
 		return outcome.Outcome{}
 	}
-	at := outcome.Position{Rule: r.Rule.Name}
-	if err := p.writeDone(ctx, r.Rule, all); err != nil {
+	if err := p.rememberDone(ctx, r.Rule, all); err != nil {
+		at := outcome.Position{Rule: r.Rule.Name}
 		return p.Answers.OutcomeOf(at.Wrap(fmt.Errorf("remember what is done: %w", err)))
 	}
 	return outcome.Outcome{}
+}
+
+// rememberDone writes the annotation of a rule. If another writer undoes that again and again, it does so more and
+// more slowly.
+func (p *DoneMarks) rememberDone(ctx context.Context, rule *rules.Rule, all map[string]*rules.Done) error {
+	name := rules.DonePrefix + rule.Name
+	mark := p.Memory.Mark(name)
+	before := mark.Damper
+	if text, _ := plan.DoneText(p.Self, rule.Name); mark.Text != "" && text != mark.Text {
+		if wait := mark.Repair(p.Clock.Now()); wait > 0 {
+			return &decide.ConflictLoopError{
+				Object: p.Req.String(), By: "another writer changed the annotation " + name, Wait: wait,
+				Remedy: "let that writer leave it out",
+			}
+		}
+	}
+	err := p.writeDone(ctx, rule, all)
+	mark.Uncount(before, err)
+	if err == nil {
+		mark.Text, _ = plan.DoneText(p.Self, rule.Name)
+	}
+	return err
 }
 
 // finished returns what an object has done that exists, or nil if it has not finished.

@@ -183,16 +183,17 @@ func (t *Teardown) EnsureFinalizer(ctx context.Context, r *rules.RuleResult) err
 	case needs || !has || !t.dispensable(r):
 		return nil
 	}
-	d := t.Memory.Finalizer(r.Rule.Name)
-	before := *d
-	if wait := d.Repair(t.Clock.Now()); wait > 0 {
+	name := rules.Finalizer(r.Rule.Name)
+	mark := t.Memory.Mark(name)
+	before := mark.Damper
+	if wait := mark.Repair(t.Clock.Now()); wait > 0 {
 		return &decide.ConflictLoopError{
-			Object: t.Req.String(), By: "another writer changed the finalizer " + rules.Finalizer(r.Rule.Name), Wait: wait,
+			Object: t.Req.String(), By: "another writer changed the finalizer " + name, Wait: wait,
 			Remedy: "let that writer leave out metadata.finalizers",
 		}
 	}
 	err := edit(ctx, r.Rule)
-	d.Uncount(before, err)
+	mark.Uncount(before, err)
 	return err
 }
 
