@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,9 +17,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/scaffold"
+	"reconcel/engine/discover"
+	"reconcel/internal/conversion"
 	"reconcel/rules/source"
 )
 
@@ -212,4 +217,93 @@ func (c initCommand) writeProject(folder string, p *scaffold.Project) error {
 		c.out.say("note: %s", note)
 	}
 	return c.out.print(names.Bytes())
+}
+
+// readChart returns the manifests of a chart.
+func (c initCommand) readChart(f *initFlags) ([]*unstructured.Unstructured, error) {
+	args := []string{conversion.Chart}
+	if f.name != "" {
+		args = append(args, "-name", f.name)
+	}
+	if f.namespace != "" {
+		args = append(args, "-namespace", f.namespace)
+	}
+	for _, file := range f.values {
+		args = append(args, "-values", file)
+	}
+	out, err := runConvert("render the chart", nil, append(args, f.chart)...)
+	if err != nil {
+		return nil, err
+	}
+	return manifestsIn(files.Reader{Stdin: bytes.NewReader(out)}, []string{files.Stdin})
+}
+
+// asker returns a function that asks on the terminal about each field.
+func (c initCommand) asker() func(f *scaffold.Field, problem string) (string, error) {
+	answers := bufio.NewReader(c.answers)
+	c.out.say("For each field: return keeps its name, another name such as spec.web.image renames it, and - keeps the " +
+		"value in the rules.")
+	return func(f *scaffold.Field, problem string) (string, error) {
+		if problem != "" {
+			c.out.say("%s", problem)
+		} else {
+			c.out.say("\n%s: %v", f.Name(), f.Value)
+			for _, use := range f.Uses {
+				c.out.say("  %s", use)
+			}
+		}
+		_, _ = fmt.Fprintf(c.out.stderr, "[%s] ", f.Name())
+		line, err := answers.ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", exit.Failure(fmt.Errorf("read an answer: %w", err))
+		}
+		return strings.TrimSpace(line), nil
+	}
+}
+
+// readLive returns the objects of --live.
+func (c initCommand) readLive(f *initFlags) ([]*unstructured.Unstructured, error) {
+	var targets []cluster.Target
+	for _, text := range f.live {
+		target, ok := cluster.ParseTarget(text)
+		if !ok || target.Name == "" {
+			return nil, exit.Misused("--live %q: expected KIND/NAME, such as deployment/web", text)
+		}
+		targets = append(targets, target)
+	}
+	live, namespace, err := f.cluster.open(c.out, nil)
+	if err != nil {
+		return nil, err
+	}
+	f.namespace = cmp.Or(f.namespace, namespace)
+	ctx, stop := untilSignal()
+	defer stop()
+	all, err := liveObjects(ctx, live, f.namespace, targets)
+	if err = interrupted(ctx, err); err != nil {
+		return nil, exit.Failure(err)
+	}
+	return all, nil
+}
+
+func liveObjects(ctx context.Context, live *cluster.Cluster, namespace string,
+	targets []cluster.Target) (all []*unstructured.Unstructured, err error) {
+	served, incomplete, err := live.Served(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, target := range targets {
+		i := slices.IndexFunc(served, func(k discover.Kind) bool { return target.IsOf(k.GVK, &k) })
+		switch {
+		case i < 0 && incomplete != nil:
+			return nil, fmt.Errorf("%s: %w", target.Text, incomplete)
+		case i < 0:
+			return nil, fmt.Errorf("%s: the API server does not serve such a kind", target.Text)
+		}
+		u, err := live.Named(ctx, &served[i], namespace, target)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, u)
+	}
+	return all, nil
 }

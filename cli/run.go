@@ -3,12 +3,19 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"log/slog"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/dryrun"
@@ -19,6 +26,7 @@ import (
 	"reconcel/cli/internal/settings"
 	"reconcel/engine"
 	"reconcel/engine/access"
+	"reconcel/engine/leader"
 	"reconcel/engine/plan"
 	"reconcel/rules"
 	"reconcel/rules/source"
@@ -195,4 +203,65 @@ func (c runCommand) run(s *runFlags) error {
 		return nil // A signal ended the process.
 	}
 	return c.out.print([]byte(unsent.Text()))
+}
+
+// leadership returns the options of leader election, or nil without --leader-elect.
+func leadership(s *runFlags, log *slog.Logger) *leader.Options {
+	if !s.lead {
+		return nil
+	}
+	return &leader.Options{
+		// Unique and not guessable, so that no other process can hold the Lease under this identity.
+		Identity: hostname() + "_" + string(uuid.NewUUID()),
+		Labels:   map[string]string{rules.LabelManagedBy: rules.ManagedBy},
+		Lost: func(err error) {
+			log.Error("leadership ended, exiting", "error", err)
+			os.Exit(exit.Failed)
+		},
+	}
+}
+
+// origin identifies the source of rules: two processes have the same origin only if
+// they read the same files. In a Pod, the paths alone decide, because every Pod has
+// its own host name.
+func origin(paths []string) string {
+	var from []string
+	for _, path := range paths {
+		path = strings.TrimSpace(path)
+		if files.Reloadable([]string{path}) == nil {
+			return "pipe " + string(uuid.NewUUID()) // A pipe holds other rules each time.
+		}
+		if full, err := filepath.Abs(path); err == nil {
+			path = full
+		}
+		from = append(from, path)
+	}
+	slices.Sort(from)
+	from = slices.Compact(from)
+	text := from[0]
+	if n := len(from) - 1; n > 0 {
+		// The inventory stores the origin of each rule, so the text must be short.
+		sum := sha256.Sum256([]byte(strings.Join(from, "\n")))
+		text = fmt.Sprintf("%s and %d more (%x)", from[0], n, sum[:6])
+	}
+	if inPod() {
+		return text
+	}
+	return hostname() + ":" + text
+}
+
+// last returns how a process finds the rules that were active last. A dry run tries its own rules and no others.
+func (s *runFlags) last(machine *engine.Engine) func(context.Context) ([]source.File, error) {
+	if s.dryRun {
+		return nil
+	}
+	return machine.LastFiles
+}
+
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return name
 }

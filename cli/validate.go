@@ -2,14 +2,18 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/findings"
 	"reconcel/cli/internal/offline"
 	"reconcel/cli/internal/settings"
+	"reconcel/rules/crd"
 	"reconcel/rules/source"
 )
 
@@ -137,4 +141,17 @@ type validated struct {
 	Valid    bool               `json:"valid"`
 	Files    []string           `json:"files"`
 	Findings []findings.Finding `json:"findings"`
+}
+
+// tellConditionsBlock prints the missing lines of CRDs without conditions.
+func (c validateCommand) tellConditionsBlock(unreported []schema.GroupVersionKind) {
+	if len(unreported) == 0 {
+		return
+	}
+	var of []string
+	for _, gvk := range unreported {
+		of = append(of, fmt.Sprintf("%s (%s)", gvk.Kind, gvk.GroupVersion()))
+	}
+	c.out.say("# Merge this into spec.versions of the CRD of %s:\n%s", strings.Join(of, ", "),
+		strings.TrimSuffix(crd.Conditions, "\n"))
 }

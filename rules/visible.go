@@ -2,7 +2,10 @@ package rules
 
 import (
 	"maps"
+	"regexp"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // visible returns the primary with this metadata as rules see it, without AnnotationStatus and what
@@ -34,4 +37,39 @@ func hidesAny(annotations map[string]any) bool {
 
 func isHidden(annotation string) bool {
 	return annotation == AnnotationStatus || strings.HasPrefix(annotation, DonePrefix)
+}
+
+// LabelManagedBy says which program manages an object. On objects that reconcel keeps for itself,
+// it is ManagedBy.
+const (
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+	ManagedBy      = "reconcel"
+)
+
+// InventorySuffix ends the name of the ConfigMap that is the inventory of an installation.
+const InventorySuffix = "-inventory"
+
+// RevisionsSuffix is in the names of the ConfigMaps that have the text of an installation's rules. Those but
+// the first have a number after it.
+const RevisionsSuffix = "-revisions"
+
+var internalName = regexp.MustCompile(`(` + InventorySuffix + `|` + RevisionsSuffix + `(-\d+)?)$`)
+
+// isInternal reports whether reconcel keeps an object for itself: the inventory, the text of the rules or the
+// Lease of an installation, or the ConfigMap of a bundle. No rule selects it, because each reconciliation could
+// change it. The child of a rule is not internal, even if its template has the same labels.
+func isInternal(gk schema.GroupKind, object map[string]any) bool {
+	labels := LabelsOf(object)
+	if labels.Has(LabelRule) {
+		return false
+	}
+	switch gk {
+	case BundleObject.GroupKind():
+		name, _ := mapAt(object, "metadata")["name"].(string)
+		managed := labels.Get(LabelManagedBy) == ManagedBy && internalName.MatchString(name)
+		return managed || labels.Has(LabelBundle)
+	case schema.GroupKind{Group: "coordination.k8s.io", Kind: "Lease"}:
+		return labels.Get(LabelManagedBy) == ManagedBy
+	}
+	return false
 }
