@@ -23,7 +23,7 @@ NO_RACE = @$(if $(RACE),:,echo 'no C compiler found: the tests run without the r
 
 # Tests that the race detector skips: they measure time, or take minutes with it and have a
 # single goroutine.
-WITHOUT_RACE := TestFortyFilesAreQuick|TestHundredCasesAreQuick|TestAnswersAtOnce|TestAttacks|TestLargeAttacks|TestAttacksByDefinitions|TestDefinitionsGiveWhatTheirTextGives|TestProjectionOfGrownRulesIsInvisible|TestLargeCollection|TestInitOfApplications|TestPlaygroundAnswersAsCommands
+WITHOUT_RACE := TestFortyFilesAreQuick|TestHundredCasesAreQuick|TestAnswersAtOnce|TestAttacks|TestLargeAttacks|TestAttacksByDefinitions|TestDefinitionsGiveWhatTheirTextGives|TestProjectionOfGrownRulesIsInvisible|TestLargeCollection|TestInitOfApplications|TestPlaygroundAnswersAsCommands|TestPagesAreComplete|TestDamaged|TestSharedByManyThatComeAndGo|TestHoldSurvivesEachKill|TestGeneratedValuesSurviveEachKill|TestTooMuchTimePasses
 
 # Packages whose tests play whole clusters in a single goroutine, which takes minutes with the
 # race detector. sim/world plays the same with it.
@@ -136,7 +136,7 @@ test: ## Run the tests that need no cluster, with the race detector
 	go test $(RACE) -p 2 -timeout 15m $$(go list ./... | grep -vxF "$$(printf '%s\n' $(SINGLE))")
 	go test -p 2 -timeout 5m $(SINGLE)
 	go test -p 1 -timeout 5m ./cli/internal/mistakes ./cli/internal/judge # the race detector tries a sample, or nothing; they measure memory
-	go test -p 1 -timeout 5m -run '^($(WITHOUT_RACE))$$' ./cli ./cli/internal/lsp ./rules
+	go test -p 1 -timeout 5m -run '^($(WITHOUT_RACE))$$' ./cli ./cli/internal/lsp ./rules ./rules/check ./sim/world
 
 .PHONY: test-tools
 test-tools: ## Run the tests of the other modules: convert, devcluster, bench, release, ecosystem

@@ -90,9 +90,7 @@ func validateForty(tb testing.TB, rulesFolder, crdFolder string) time.Duration {
 // TestFortyFilesAreQuick measures CPU time, which depends little on other load on the
 // machine.
 func TestFortyFilesAreQuick(t *testing.T) {
-	if race.Enabled() {
-		t.Skip("the race detector makes it slow")
-	}
+	race.Skip(t)
 	const limit = time.Second // about a third of it on a machine that does nothing else
 	rulesFolder, crdFolder := fortyFiles(t)
 	best := validateForty(t, rulesFolder, crdFolder)

@@ -53,9 +53,7 @@ func runHundred(tb testing.TB, path string) time.Duration {
 // TestHundredCasesAreQuick measures CPU time, which depends little on other load on the
 // machine. The race detector would distort it.
 func TestHundredCasesAreQuick(t *testing.T) {
-	if race.Enabled() {
-		t.Skip("the race detector makes it slow")
-	}
+	race.Skip(t)
 	const limit = 2 * time.Second
 	path := hundredCases(t)
 	best := runHundred(t, path)

@@ -42,9 +42,7 @@ var initKinds = map[string]string{
 // their tests pass with every expression, the CRD is what the rules say, and they render the
 // manifests again: for the example, and for a resource that has only defaults.
 func TestInitOfApplications(t *testing.T) {
-	if race.Enabled() {
-		t.Skip("slow with the race detector, and without goroutines; make test also runs it without")
-	}
+	race.Skip(t)
 	folders, err := filepath.Glob("testdata/init/*/manifests.yaml")
 	if err != nil || len(folders) != len(initKinds) {
 		t.Fatalf("%d folders, %d kinds, %v", len(folders), len(initKinds), err)

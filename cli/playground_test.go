@@ -20,9 +20,7 @@ import (
 // TestPlaygroundAnswersAsCommands compares, for every example and byte for byte, what the
 // page shows with what the commands print.
 func TestPlaygroundAnswersAsCommands(t *testing.T) {
-	if race.Enabled() {
-		t.Skip("slow with the race detector, and without goroutines; make test also runs it without")
-	}
+	race.Skip(t)
 	crds, err := filepath.Glob("../crds/*.yaml")
 	if err != nil {
 		t.Fatal(err)

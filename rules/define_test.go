@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reconcel/rules/source"
+	"reconcel/test/race"
 	"reconcel/test/soak"
 )
 
@@ -126,7 +127,7 @@ func TestErrorsInFunctionsNameTheCallAndTheFunction(t *testing.T) {
 // TestDefinitionsGiveWhatTheirTextGives renders random expressions with calls of functions,
 // and the same expressions with the text of the functions in place of the calls.
 func TestDefinitionsGiveWhatTheirTextGives(t *testing.T) {
-	skipWithRaceDetector(t)
+	race.Skip(t)
 	functions := []struct{ define, text string }{
 		{"f0(a dyn, b dyn): '[a, b].map(x, [x, a])'", "[A, B].map(q0, [q0, A])"},
 		{"f1(a dyn, b dyn): '{\"k\": a, \"l\": b}'", `{"k": A, "l": B}`},
@@ -220,7 +221,7 @@ func TestDefinitionsGiveWhatTheirTextGives(t *testing.T) {
 // TestAttacksByDefinitions loads and renders rules whose definitions double with each level. make test
 // tries a sample, make soak-attacks all.
 func TestAttacksByDefinitions(t *testing.T) {
-	skipWithRaceDetector(t)
+	race.Skip(t)
 	tower := func(n int, first, next string) string {
 		lines := []string{"f0(x dyn): " + quoteJSON(first)}
 		for i := range n {

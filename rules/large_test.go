@@ -3,11 +3,13 @@ package rules
 import (
 	"fmt"
 	"testing"
+
+	"reconcel/test/race"
 )
 
 // TestLargeCollection renders 2,000 objects, with a status that goes through all of them several times.
 func TestLargeCollection(t *testing.T) {
-	skipWithRaceDetector(t)
+	race.Skip(t)
 	p := mustLoad(t, `
 - name: r
   for: {apiVersion: example.com/v1, kind: Primary}

@@ -239,7 +239,7 @@ func hostileInput() Input {
 // measures CPU time, which depends little on other programs. The weights of functions in
 // package expr were chosen with what "go test -v -run TestAttacks ./rules" prints.
 func TestAttacks(t *testing.T) {
-	skipWithRaceDetector(t)
+	race.Skip(t)
 	in := hostileInput()
 	for name, a := range attacks {
 		t.Run(name, func(t *testing.T) { attack(t, in, a.rule, a.want, mostCPU) })
@@ -248,7 +248,7 @@ func TestAttacks(t *testing.T) {
 
 // TestLargeAttacks is TestAttacks for rules with the highest limit on objects.
 func TestLargeAttacks(t *testing.T) {
-	skipWithRaceDetector(t)
+	race.Skip(t)
 	in := hostileInput()
 	for name, a := range largeAttacks {
 		t.Run(name, func(t *testing.T) { attack(t, in, a.rule, a.want, mostLargeCPU) })
@@ -272,15 +272,6 @@ func attack(t *testing.T, in Input, rule, want string, most time.Duration) {
 		t.Errorf("took %v and %d MiB", cpu, memory>>20)
 	}
 	t.Logf("%v, %d MiB: %.300s", cpu.Round(time.Millisecond), memory>>20, got)
-}
-
-// skipWithRaceDetector skips a test that measures CPU time, or that takes minutes with the
-// race detector and has no second goroutine.
-func skipWithRaceDetector(t *testing.T) {
-	t.Helper()
-	if race.Enabled() {
-		t.Skip("slow with the race detector; make test also runs it without")
-	}
 }
 
 // measure returns the lowest CPU time and memory use of f in a few runs. It tries more often while the time is above a

@@ -11,6 +11,7 @@ import (
 
 	"reconcel/rules/projection"
 	"reconcel/rules/source"
+	"reconcel/test/race"
 )
 
 // checkProjected checks that a primary renders the same from what the rules read of the
@@ -151,7 +152,7 @@ func TestProjectionIsInvisible(t *testing.T) {
 
 // TestProjectionOfGrownRulesIsInvisible renders random expressions for random objects.
 func TestProjectionOfGrownRulesIsInvisible(t *testing.T) {
-	skipWithRaceDetector(t)
+	race.Skip(t)
 	loaded := 0
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 2))

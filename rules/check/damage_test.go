@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"reconcel/rules/source"
+	"reconcel/test/race"
 )
 
 // TestDamaged checks the parts of rules that do not load. Whatever is missing, the check
 // ends, and its findings have positions.
 func TestDamaged(t *testing.T) {
+	race.Skip(t)
 	set := crds(t)
 	try := func(src source.File) {
 		f := found(t, set, src)

@@ -15,6 +15,7 @@ import (
 
 	"reconcel/engine/inventory"
 	"reconcel/sim/world"
+	"reconcel/test/race"
 )
 
 // A span is the life of a process that is killed at its n-th write.
@@ -141,6 +142,7 @@ func heldChange(n int, text string) string {
 // much, and after its approval. Nothing is deleted before the approval, and nothing is left
 // after it.
 func TestHoldSurvivesEachKill(t *testing.T) {
+	race.Skip(t)
 	ours := inventory.Options{Namespace: "kube-system", Installation: world.Controller, FieldManager: "someone"}
 	approve := func(w *world.World) string {
 		hash := hashOf(w.Cluster().Find(fooKind, "default", "example-foo"))

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"reconcel/test/race"
 )
 
 // killedValuesRules generate values, and read them through a lookup that a child names.
@@ -50,6 +52,7 @@ rules:
 // child depend on, with a controller that is killed at each write. A value that was written
 // once changes only when it is rotated.
 func TestGeneratedValuesSurviveEachKill(t *testing.T) {
+	race.Skip(t)
 	for round := range 2 {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			w := load(t, killedValuesRules)

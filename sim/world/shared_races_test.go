@@ -16,14 +16,14 @@ import (
 	"reconcel/rules"
 )
 
-// A race does something right before the controller writes a ConfigMap with a verb: delete, or a
+// An opponent does something right before the controller writes a ConfigMap with a verb: delete, or a
 // type of patch. It happens once.
-type race struct {
+type opponent struct {
 	verb string
 	act  func()
 }
 
-func (r *race) start(verb string) {
+func (r *opponent) start(verb string) {
 	if act := r.act; act != nil && verb == r.verb {
 		r.act = nil
 		act()
@@ -32,7 +32,7 @@ func (r *race) start(verb string) {
 
 type racing struct {
 	dynamic.Interface
-	race *race
+	race *opponent
 }
 
 func (r racing) Resource(gvr schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
@@ -45,7 +45,7 @@ func (r racing) Resource(gvr schema.GroupVersionResource) dynamic.NamespaceableR
 
 type racingKind struct {
 	dynamic.NamespaceableResourceInterface
-	race *race
+	race *opponent
 }
 
 func (r racingKind) Namespace(ns string) dynamic.ResourceInterface {
@@ -54,7 +54,7 @@ func (r racingKind) Namespace(ns string) dynamic.ResourceInterface {
 
 type racingObjects struct {
 	dynamic.ResourceInterface
-	race *race
+	race *opponent
 }
 
 func (r racingObjects) Patch(ctx context.Context, name string, pt types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
@@ -122,7 +122,7 @@ func TestRacesForASharedObject(t *testing.T) {
 				w.create(string(foo), "one")
 			}
 			settle(t, w.World)
-			r := &race{verb: c.verb, act: func() { c.race(w) }}
+			r := &opponent{verb: c.verb, act: func() { c.race(w) }}
 			from := w.Cluster().ChangeCount()
 			w.Wrap(func(inner dynamic.Interface) dynamic.Interface { return racing{inner, r} })
 			if err := w.Restart(t.Context()); err != nil {

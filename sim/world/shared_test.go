@@ -15,6 +15,7 @@ import (
 
 	"reconcel/rules"
 	"reconcel/sim/world"
+	"reconcel/test/race"
 	"reconcel/test/stories"
 )
 
@@ -126,6 +127,7 @@ func (w *sharingWorld) act(random *rand.Rand) (what, foo string) {
 // killed at each write in most of the rounds. A ConfigMap exists exactly while one of them wants it, and is
 // never created again while another one does.
 func TestSharedByManyThatComeAndGo(t *testing.T) {
+	race.Skip(t)
 	steps := 120
 	if testing.Short() {
 		steps = 40

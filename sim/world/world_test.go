@@ -18,6 +18,7 @@ import (
 	"reconcel/rules/source"
 	"reconcel/sim"
 	"reconcel/sim/world"
+	"reconcel/test/race"
 )
 
 var (
@@ -217,6 +218,7 @@ rules:
 
 // TestTooMuchTimePasses has converged rules that only reconcile too often.
 func TestTooMuchTimePasses(t *testing.T) {
+	race.Skip(t)
 	w := load(t, `
 apiVersion: reconcel.dev/v1alpha1
 kind: Rules

@@ -4,6 +4,7 @@ package race
 import (
 	"runtime/debug"
 	"slices"
+	"testing"
 )
 
 // Enabled reports whether the race detector is on. It makes everything slow, so time and memory
@@ -11,4 +12,13 @@ import (
 func Enabled() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// Skip skips a test that the race detector makes slow. make test runs it without: WITHOUT_RACE in the Makefile
+// names it.
+func Skip(t *testing.T) {
+	t.Helper()
+	if Enabled() {
+		t.Skip("slow with the race detector; make test runs it without")
+	}
 }

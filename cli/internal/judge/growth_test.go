@@ -164,9 +164,7 @@ func judgeLarge(text string) Result {
 // TestRulesOfTwiceTheSize judges rules of two sizes. Allocations tell how much work that
 // is, independent of the machine.
 func TestRulesOfTwiceTheSize(t *testing.T) {
-	if race.Enabled() {
-		t.Skip("the race detector slows everything down")
-	}
+	race.Skip(t)
 	judgeLarge(rule) // It loads the schemas of Kubernetes.
 	for i, name := range slices.Sorted(maps.Keys(large)) {
 		text := large[name]

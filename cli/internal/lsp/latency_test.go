@@ -57,9 +57,7 @@ const limit = 50 * time.Millisecond
 // server also judges the file. It tries a few times, because other work on the machine
 // counts too.
 func TestAnswersAtOnce(t *testing.T) {
-	if race.Enabled() {
-		t.Skip("the race detector makes it slow")
-	}
+	race.Skip(t)
 	folder := webs(t)
 	best := time.Hour
 	for range 5 {
