@@ -25,9 +25,9 @@ NO_RACE = @$(if $(RACE),:,echo 'no C compiler found: the tests run without the r
 # single goroutine.
 WITHOUT_RACE := TestFortyFilesAreQuick|TestHundredCasesAreQuick|TestAnswersAtOnce|TestAttacks|TestLargeAttacks|TestAttacksByDefinitions|TestDefinitionsGiveWhatTheirTextGives|TestProjectionOfGrownRulesIsInvisible|TestLargeCollection|TestInitOfApplications|TestPlaygroundAnswersAsCommands|TestPagesAreComplete|TestDamaged|TestSharedByManyThatComeAndGo|TestHoldSurvivesEachKill|TestGeneratedValuesSurviveEachKill|TestTooMuchTimePasses
 
-# Packages whose tests play whole clusters in a single goroutine, which takes minutes with the
-# race detector. sim/world plays the same with it.
-SINGLE := reconcel/cli/internal/plan reconcel/cli/internal/change reconcel/cli/internal/why
+# Packages whose tests take minutes with the race detector: they play whole clusters in a single
+# goroutine, as sim/world does with it, or run the commands of the pages, as cli does with it.
+SINGLE := reconcel/cli/internal/plan reconcel/cli/internal/change reconcel/cli/internal/why reconcel/test/docs
 
 # Packages with tests that need a cluster.
 INTEGRATION_FILES = $(shell grep -rl --include='*_test.go' --exclude-dir=ecosystem '^//go:build integration' cli engine rules sim test)
