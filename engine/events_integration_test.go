@@ -14,7 +14,7 @@ import (
 // TestEventsAreFew prunes three children of a resource. One Event names them, and none says
 // that the resource is ready: its condition does.
 func TestEventsAreFew(t *testing.T) {
-	w := newWorld(t)
+	w := newWorldAlone(t)
 	w.CRD(widgetCRD)
 	w.run(widgetRules("", `  - id: item
     forEach: [{name: name, in: "self.spec.value.split(',')"}]

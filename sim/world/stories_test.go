@@ -2,6 +2,7 @@ package world_test
 
 import (
 	"log/slog"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -12,8 +13,8 @@ import (
 	"reconcel/test/stories"
 )
 
-// stage returns a stage in memory, and the log of its controller.
-func stage(t *testing.T, text string) (*stories.Stage, *strings.Builder) {
+// stage returns a stage in memory, its world, and the log of its controller.
+func stage(t *testing.T, text string) (*stories.Stage, *world.World, *strings.Builder) {
 	t.Helper()
 	log := &strings.Builder{}
 	w, err := world.New(world.Options{
@@ -44,11 +45,11 @@ func stage(t *testing.T, text string) (*stories.Stage, *strings.Builder) {
 				t.Fatal(err)
 			}
 		},
-	}, log
+	}, w, log
 }
 
 func TestCredentials(t *testing.T) {
-	s, log := stage(t, stories.CredentialsRules)
+	s, _, log := stage(t, stories.CredentialsRules)
 	secret := stories.TellCredentials(s)
 	s.Hidden(log.String(), secret)
 }
@@ -56,9 +57,37 @@ func TestCredentials(t *testing.T) {
 func TestStories(t *testing.T) {
 	for _, story := range stories.All {
 		t.Run(story.Name, func(t *testing.T) {
-			s, _ := stage(t, story.Rules)
+			s, w, log := stage(t, story.Rules)
 			story.Tell(s)
+			told(t, w, log.String())
 		})
+	}
+}
+
+// told checks that the log has a line for each change of an object that is no primary, unless there are very many.
+func told(t *testing.T, w *world.World, log string) {
+	t.Helper()
+	if strings.Count(log, " child=") >= 100 {
+		return // From here on, the log has sums.
+	}
+	count := map[string]int{}
+	for line := range strings.Lines(log) {
+		if _, rest, found := strings.Cut(line, " child="); found {
+			child, _, _ := strings.Cut(rest, " ")
+			count[child]++
+		}
+	}
+	for _, write := range w.Writes() {
+		if write.By != world.Controller || !write.Changed || write.Err != nil || write.Subresource != "" {
+			continue
+		}
+		name := path.Join(write.Kind.Kind, write.Namespace, write.Name)
+		if strings.Contains(log, " object="+name+" ") {
+			continue
+		}
+		if count[name]--; count[name] < 0 {
+			t.Errorf("%s of %s is not in the log", write.Verb, name)
+		}
 	}
 }
 
