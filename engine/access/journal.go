@@ -2,7 +2,6 @@ package access
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"reconcel/engine/decide"
@@ -43,21 +42,24 @@ func (j *Journal) Repaired(d *rules.Desired, by outcome.Culprit) {
 }
 
 // Pruned reports a deletion in the log and as an Event, with the cause.
-func (j *Journal) Pruned(k ident.Kind, o *watch.Object) {
-	why := j.whyPruned(o.Rule())
+func (j *Journal) Pruned(rule *rules.Rule, k ident.Kind, o *watch.Object) {
+	why := j.whyPruned(rule.Name)
 	id := o.Identity(k.GVK)
-	j.Cluster.LogAction(outcome.Deleted, j.Req, id, o.Rule(), why)
+	j.Cluster.LogAction(outcome.Deleted, j.Req, id, rule.Name, why)
 	j.Events.Normal(j.Self, outcome.ReasonPruned, "deleted "+id.String()+": "+why)
 }
 
 func (j *Journal) whyPruned(rule string) string {
-	switch {
-	case !slices.ContainsFunc(j.Primary.Rules, func(r *rules.Rule) bool { return r.Name == rule }):
-		return decide.WhyRuleGone
-	case !j.View.Matches():
-		return decide.WhyDeselected
+	for i := range j.View.Rendering.Rules {
+		switch r := &j.View.Rendering.Rules[i]; {
+		case r.Rule.Name != rule:
+		case j.View.Manages(r):
+			return decide.WhyUnrendered
+		default:
+			return decide.WhyDeselected
+		}
 	}
-	return decide.WhyUnrendered
+	return decide.WhyRuleGone
 }
 
 // TellState records an Event about a state that a condition shows, if the kind has

@@ -64,8 +64,12 @@ func (m *Memory) ForgetWrites() {
 // A Mark is a finalizer or an annotation that a rule keeps on the primary. Its damper delays the edits.
 type Mark struct {
 	decide.Damper
-	Text string // the value of the annotation that was written last; "": none
+	Written bool   // the annotation was written or removed by this process, and Text is what it then was
+	Text    string // "": removed
 }
+
+// Unmark forgets a finalizer or annotation that the rule keeps no more.
+func (m *Memory) Unmark(name string) { delete(m.marks, name) }
 
 // Mark returns the entry of a finalizer or annotation, and adds it when missing.
 func (m *Memory) Mark(name string) *Mark {

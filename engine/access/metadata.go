@@ -51,12 +51,23 @@ func (m *Metadata) withFinalizer(rule *rules.Rule) []string {
 	return append(list, own)
 }
 
-// Release removes the rule's finalizer. It succeeds if the primary is gone.
+// DropFinalizer removes the finalizer of a rule that does not need it. The rule still remembers what is done.
+func (m *Metadata) DropFinalizer(ctx context.Context, rule *rules.Rule) error {
+	finalizers, annotations := decide.WithoutFinalizer(m.Self, rule.Name)
+	delete(annotations, rules.DonePrefix+rule.Name)
+	return m.EditMetadata(ctx, finalizers, annotations)
+}
+
+// Release removes the finalizer and the annotations of a rule that leaves the primary. It succeeds if the primary is
+// gone.
 func (m *Metadata) Release(ctx context.Context, rule *rules.Rule) error {
 	finalizers, annotations := decide.WithoutFinalizer(m.Self, rule.Name)
 	err := m.EditMetadata(ctx, finalizers, annotations)
 	if m.Gone {
 		return nil
+	}
+	if err == nil {
+		m.Memory.Unmark(rules.DonePrefix + rule.Name)
 	}
 	return err
 }

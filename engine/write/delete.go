@@ -23,7 +23,7 @@ type Remover struct {
 func (r *Remover) remove(ctx context.Context, rule *rules.Rule, k ident.Kind, o *watch.Object) error {
 	deleted, err := r.removeConfirmed(ctx, rule, k, o, decide.Propagation(rule, o))
 	if deleted {
-		r.Journal.Pruned(k, o)
+		r.Journal.Pruned(rule, k, o)
 	}
 	return err
 }

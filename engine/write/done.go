@@ -3,6 +3,7 @@ package write
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -103,7 +104,7 @@ func (p *DoneMarks) rememberDone(ctx context.Context, rule *rules.Rule, all map[
 	name := rules.DonePrefix + rule.Name
 	mark := p.Memory.Mark(name)
 	before := mark.Damper
-	if text, _ := plan.DoneText(p.Self, rule.Name); mark.Text != "" && text != mark.Text {
+	if text, _ := plan.DoneText(p.Self, rule.Name); mark.Written && text != mark.Text {
 		if wait := mark.Repair(p.Clock.Now()); wait > 0 {
 			return &decide.ConflictLoopError{
 				Object: p.Req.String(), By: "another writer changed the annotation " + name, Wait: wait,
@@ -111,12 +112,14 @@ func (p *DoneMarks) rememberDone(ctx context.Context, rule *rules.Rule, all map[
 			}
 		}
 	}
-	err := p.writeDone(ctx, rule, all)
-	mark.Uncount(before, err)
-	if err == nil {
-		mark.Text, _ = plan.DoneText(p.Self, rule.Name)
+	if err := p.writeDone(ctx, rule, all); err != nil {
+		mark.Damper = before
+		mark.Written = mark.Written && errors.Is(err, decide.ErrStale) // Otherwise it may be written, or not.
+		return err
 	}
-	return err
+	mark.Written = true
+	mark.Text, _ = plan.DoneText(p.Self, rule.Name)
+	return nil
 }
 
 // finished returns what an object has done that exists, or nil if it has not finished.
@@ -173,6 +176,7 @@ func (p *DoneMarks) forgetDone(ctx context.Context, rule *rules.Rule) error {
 	if _, found := plan.DoneText(p.Self, rule.Name); !found || p.Gone {
 		return nil
 	}
+	p.Memory.Unmark(rules.DonePrefix + rule.Name)
 	return p.writeDone(ctx, rule, nil)
 }
 

@@ -99,7 +99,10 @@ func (t *Teardown) finalize(ctx context.Context, r *rules.RuleResult) outcome.Ou
 			total = outcome.Worse(total, t.finalizeOne(ctx, r.Rule, c))
 		}
 	}
-	if total.State != outcome.Ready || entries == 0 {
+	if entries == 0 {
+		return total
+	}
+	if total.State != outcome.Ready {
 		return outcome.Worse(total, t.DoneMarks.Remember(ctx, r))
 	}
 	if err := t.Metadata.MarkFinalized(ctx, r.Rule); err != nil {
@@ -176,7 +179,7 @@ func (t *Teardown) logIncomplete(reason, message string) bool {
 // that depends on it, and removes the finalizer if it is no longer needed. If another writer
 // undoes that again and again, it does so more and more slowly.
 func (t *Teardown) EnsureFinalizer(ctx context.Context, r *rules.RuleResult) error {
-	has, edit := t.Self.HasFinalizer(r.Rule), t.Metadata.Release
+	has, edit := t.Self.HasFinalizer(r.Rule), t.Metadata.DropFinalizer
 	switch needs := r.NeedsFinalizer(); {
 	case needs && !has, has && t.Metadata.Finalized(r.Rule):
 		edit = t.Metadata.AddFinalizer

@@ -67,7 +67,7 @@ func (t *Teardown) deleteInStage(ctx context.Context, rule *rules.Rule, c decide
 	case t.Self.Terminating():
 		t.Cluster.LogAction(outcome.Deleted, t.Req, c.Object.Identity(c.Kind.GVK), rule.Name, decide.WhyEnded)
 	default:
-		t.Journal.Pruned(c.Kind, c.Object)
+		t.Journal.Pruned(rule, c.Kind, c.Object)
 	}
 	return err
 }

@@ -48,6 +48,8 @@ func TestDeletionsAreTold(t *testing.T) {
 			change(fooRule("one", "", configMap("a"))), "no longer rendered"},
 		{"the resource no longer matches", []string{strings.Replace(fooRule("one", "", configMap("b")), "kind: Foo}", "kind: Foo, when: self.spec.replicas > 1}", 1)},
 			few, "resource no longer matches"},
+		{"the resource no longer matches, but another rule", []string{strings.Replace(fooRule("one", "", configMap("b")),
+			"kind: Foo}", "kind: Foo, when: self.spec.replicas > 1}", 1), fooRule("two", "", configMap("a"))}, few, "resource no longer matches"},
 		{"a rule is removed, another stays", []string{goes("one", "", configMap("b")), fooRule("two", "", configMap("a"))},
 			change(fooRule("two", "", configMap("a"))), "rule removed"},
 		{"the only rule is removed", []string{goes("one", "", configMap("b"))}, change(forService), "rule removed"},

@@ -10,11 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"reconcel/sim/world"
+	"reconcel/test/race"
 )
 
 // TestLargeCollection creates, changes and deletes 2,000 objects of one primary in memory, and logs the
 // time and memory.
 func TestLargeCollection(t *testing.T) {
+	race.Skip(t)
 	const objects = 2000
 	child := func(n int, text string) string {
 		return fmt.Sprintf("  - id: cats\n    forEach: {n: lists.range(%d)}\n    maxObjects: %d\n"+

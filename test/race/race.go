@@ -14,8 +14,7 @@ func Enabled() bool {
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// Skip skips a test that the race detector makes slow. make test runs it without: WITHOUT_RACE in the Makefile
-// names it.
+// Skip skips a test that the race detector makes slow. make test runs it without: the Makefile names it or its package.
 func Skip(t *testing.T) {
 	t.Helper()
 	if Enabled() {
