@@ -62,7 +62,7 @@ func (c *Cluster) readOwned(ctx context.Context, k ident.Kind, o *watch.Object,
 	}
 	live := watch.NewObject(u, watch.Child)
 	if live.GetUID() != o.GetUID() || !live.BelongsTo(owner) || live.Rule() != o.Rule() || live.Orphan() != o.Orphan() ||
-		live.Installation() != o.Installation() {
+		live.Installation() != o.Installation() || live.LostReference() != o.LostReference() {
 		return nil, decide.ErrStale
 	}
 	return live, nil

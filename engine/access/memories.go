@@ -66,6 +66,18 @@ func (ms *Memories) Forget(req ident.Request) {
 	}
 }
 
+// Lose forgets a primary that no cache shows now. It may exist still, so that it is being deleted without its children
+// stays known: only an event told that.
+func (ms *Memories) Lose(req ident.Request) {
+	ms.mu.Lock()
+	m := ms.Of[req]
+	ms.mu.Unlock()
+	ms.Forget(req)
+	if m != nil && m.Orphaning.Load() {
+		ms.Get(req).Orphaning.Store(true)
+	}
+}
+
 // A sight is the state of a primary in one reconciliation. The next
 // reconciliation compares its own with it.
 type sight struct {

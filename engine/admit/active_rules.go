@@ -83,7 +83,7 @@ func (a *Admission) activate(ctx context.Context, was *inventory.Recorded,
 		c := &changed[i]
 		excess := a.Excess(c, counts[c.Of])
 		if excess == "" && counts[c.Of].Unknown && was.Holds(c.Hash()) {
-			excess = "the removal of rule \"" + c.Key.Rule + "\" was held, and its objects cannot be counted now"
+			excess = "the change of rule \"" + c.Key.Rule + "\" was held, and its objects cannot be counted now"
 		}
 		switch {
 		case excess == "" && !c.InWaves():

@@ -65,7 +65,12 @@ func (a *Admission) CountDeletions(ctx context.Context, pl *plan.Plan,
 		if c.Now != nil {
 			continue
 		}
-		s := &cleanup.Removal{Cluster: a.Cluster, Rule: inventory.RemovedRule{Name: c.Key.Rule, Entry: c.Old}}
+		removed := inventory.RemovedRule{Name: c.Key.Rule, Entry: c.Old}
+		s := &cleanup.Removal{Cluster: a.Cluster, Rule: removed}
+		if pk := pl.Primaries[removed.Primary()]; pk != nil {
+			cache, err := pk.Watch.Cache()
+			s.Global = err == nil && !cache.Kind().Namespaced
+		}
 		for _, gvk := range c.Old.Kinds() {
 			err := s.EachChild(ctx, gvk, func(k ident.Kind, o *watch.Object, owner ident.Request) {
 				counts[c.Of].Objects++
@@ -80,7 +85,12 @@ func (a *Admission) CountDeletions(ctx context.Context, pl *plan.Plan,
 			}
 		}
 	}
-	for _, pk := range pl.Primaries {
+	for gk, pk := range pl.Primaries {
+		for _, r := range pk.Rules {
+			if t := counts[plan.RuleOf{Name: r.Name, Kind: gk}]; t != nil {
+				t.Unknown = !pk.Countable(r)
+			}
+		}
 		cache, err := pk.Watch.Cache()
 		if err != nil {
 			continue
@@ -158,7 +168,7 @@ func (a *Admission) counter(pk *plan.PrimaryKind, cache *watch.Cache, self *watc
 func (c *deletionCounter) countDeletions(counts map[plan.RuleOf]*plan.DeletionCount, objects []write.LeftObject) {
 	for i := range c.Rendering.Rules {
 		r := &c.Rendering.Rules[i]
-		if t := counts[plan.RuleOf{Name: r.Rule.Name, Kind: c.Req.Kind}]; t != nil && r.Err == nil && !r.Teardown {
+		if t := counts[plan.RuleOf{Name: r.Rule.Name, Kind: c.Req.Kind}]; t != nil && r.Err == nil {
 			c.countOfRule(r, t)
 		}
 	}
@@ -169,15 +179,26 @@ func (c *deletionCounter) countDeletions(counts map[plan.RuleOf]*plan.DeletionCo
 	}
 }
 
+// wants reports whether an object of a rule stays. A rule that no longer selects the primary, and has a finalizer, renders
+// its objects once more to delete them.
+func (c *deletionCounter) wants(r *rules.RuleResult, o *watch.Object, id rules.Identity) bool {
+	if r.Teardown {
+		return c.pass.Teardown.RenderedByAnother(r.Rule, id)
+	}
+	return c.pass.View.Wants(id) || c.Rendering.MayRender(r.Rule, o.Child(), id) != ""
+}
+
 // countOfRule adds what a rule would delete and replace.
 func (c *deletionCounter) countOfRule(r *rules.RuleResult, t *plan.DeletionCount) {
 	for k, o := range c.pass.View.MadeBy(r.Rule) {
 		t.Objects++
 		id := o.Identity(k.GVK)
-		if !c.pass.View.Wants(id) && !c.pass.View.Leaves(o) && !decide.StaysAfter(r.Rule, o) &&
-			c.Rendering.MayRender(r.Rule, o.Child(), id) == "" {
+		if !c.pass.View.Leaves(o) && !decide.StaysAfter(r.Rule, o) && !c.wants(r, o, id) {
 			t.Take(id, &t.Deleted)
 		}
+	}
+	if r.Teardown {
+		return
 	}
 	for i := range r.Children {
 		for j := range r.Children[i].Objects {

@@ -2,6 +2,7 @@ package cleanup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -13,6 +14,9 @@ import (
 	"reconcel/engine/write"
 	"reconcel/rules"
 )
+
+// ErrPaused means that a primary is paused, so that its marks stay.
+var ErrPaused = errors.New("is paused")
 
 // RemoveOrphanedMarks removes the finalizers of removed rules and their reports, and
 // retries until all are gone. No other controller removes the finalizers, and their objects
@@ -36,7 +40,14 @@ func (c *Cleanup) RemoveMarks(ctx context.Context, pl *plan.Plan, f inventory.Fi
 	if f.Primary() == rules.BundleKind.GroupKind() {
 		return c.removeBundle(ctx, pl, f)
 	}
+	paused := ""
 	err := c.Cluster.EachPrimary(ctx, f.Primary(), func(k ident.Kind, o *watch.Object) error {
+		if o.Paused() {
+			if write.MarkOf(o, f.Rule) != "" || c.Cluster.Annotator().HasPatched(o) && !annotates(pl.Primaries[f.Primary()]) {
+				paused = ident.SubjectOf(k, o)
+			}
+			return nil
+		}
 		if write.MarkOf(o, f.Rule) != "" {
 			// First, because it holds for the state that was read.
 			if err := c.Cluster.RemoveFinalizer(ctx, k, o, f.Rule); err != nil {
@@ -49,6 +60,9 @@ func (c *Cleanup) RemoveMarks(ctx context.Context, pl *plan.Plan, f inventory.Fi
 	if err != nil {
 		return err
 	}
+	if paused != "" {
+		return fmt.Errorf("%s %w", paused, ErrPaused)
+	}
 	return c.Inventory.RemoveFinalizer(ctx, f)
 }
 
@@ -59,9 +73,14 @@ func (c *Cleanup) removeOrphanedAnnotation(ctx context.Context, primary *plan.Pr
 	switch {
 	case !c.Cluster.Annotator().HasPatched(o):
 		return nil
-	case primary != nil && slices.ContainsFunc(primary.Rules, func(r *rules.Rule) bool { return r.Annotates }):
+	case annotates(primary):
 		c.Queue.Add(ident.RequestFor(primary.GVK.GroupKind(), o))
 		return nil
 	}
 	return c.Cluster.RemoveAnnotation(ctx, k, o)
+}
+
+// annotates reports whether a rule of a kind asks for the annotation that reports the status.
+func annotates(primary *plan.PrimaryKind) bool {
+	return primary != nil && slices.ContainsFunc(primary.Rules, func(r *rules.Rule) bool { return r.Annotates })
 }

@@ -97,7 +97,7 @@ type Removal struct {
 	Cluster *access.Cluster
 	Rule    inventory.RemovedRule
 	primary *plan.PrimaryKind // nil: no rule has the kind
-	global  bool              // the primaries are cluster-scoped
+	Global  bool              // the primaries are cluster-scoped
 	paused  map[types.UID]bool
 
 	left     int // objects still to delete
@@ -118,7 +118,7 @@ func (s *Removal) problem(text string) {
 // paused.
 func (s *Removal) prunePatches(ctx context.Context, gk schema.GroupKind) error {
 	return s.Cluster.EachPrimary(ctx, gk, func(k ident.Kind, o *watch.Object) error {
-		s.global = !k.Namespaced
+		s.Global = !k.Namespaced
 		req := ident.RequestFor(gk, o)
 		if o.Paused() {
 			s.paused[req.UID] = true
@@ -186,7 +186,7 @@ func (s *Removal) owners(o *watch.Object) (all []ident.Request) {
 		if owner.Kind.String() != s.Rule.For || !o.BelongsTo(owner) {
 			continue
 		}
-		if s.global {
+		if s.Global {
 			owner.Namespace = ""
 		}
 		all = append(all, owner)

@@ -18,7 +18,7 @@ type DeletionCount struct {
 	Deleted  int
 	Replaced int
 	first    []string // of the deleted and replaced ones, by name
-	Unknown  bool     // the objects of the removed rule cannot be listed now
+	Unknown  bool     // some objects of the rule cannot be listed now
 }
 
 // firstOf is how many objects a message names.

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine/discover"
 	"reconcel/engine/ident"
 	"reconcel/engine/watch"
 	"reconcel/rules"
@@ -66,6 +67,17 @@ func (pk *PrimaryKind) HasObjectOf(counts map[RuleOf]*DeletionCount, req ident.R
 		}
 	}
 	return false
+}
+
+// Countable reports whether the caches show all objects of a rule. A kind that the API server does not serve has none.
+func (pk *PrimaryKind) Countable(r *rules.Rule) bool {
+	return !slices.ContainsFunc(append(pk.ByRule[r], pk.Watch), func(w *watch.Watch) bool {
+		c, err := w.Cache()
+		if err == nil {
+			err = c.Unlisted()
+		}
+		return err != nil && !discover.IsNoKind(err)
+	})
 }
 
 // MayHaveDeselected reports whether the rules write into objects of the kind, and

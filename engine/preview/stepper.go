@@ -2,6 +2,7 @@ package preview
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,6 +10,7 @@ import (
 
 	"reconcel/engine"
 	"reconcel/engine/access"
+	"reconcel/engine/cleanup"
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
 	"reconcel/engine/plan"
@@ -23,6 +25,7 @@ type Stepper struct {
 	engine  *engine.Engine
 	feeds   []*watch.Feed
 	removed []inventory.RemovedRule // rules with objects left to delete
+	marked  []inventory.Finalizer   // removed rules with marks left on primaries
 }
 
 // NewStepper returns a Stepper. Call Follow next. Options.Config is not used.
@@ -84,10 +87,9 @@ func (s *Stepper) startCleanup(ctx context.Context, pl *plan.Plan) error {
 		e.Cleanup.TryForesee(ctx, pl)
 		return nil
 	}
-	for _, orphaned := range pl.Orphaned.Finalizers {
-		if err := e.Cleanup.RemoveMarks(ctx, pl, orphaned); err != nil && !discover.IsNoKind(err) {
-			return err
-		}
+	s.marked = pl.Orphaned.Finalizers
+	if err := s.tryRemoveMarks(ctx); err != nil {
+		return err
 	}
 	s.removed = pl.Orphaned.Removed
 	s.tryDeleteRemovedRule(ctx)
@@ -160,6 +162,9 @@ func (s *Stepper) CleanUp(ctx context.Context) (*rules.Program, error) {
 		s.engine.Cleanup.TryForesee(ctx, pl)
 	} else {
 		s.engine.Cleanup.RemoveUnusedKinds(ctx, pl)
+		if err := s.tryRemoveMarks(ctx); err != nil {
+			return nil, err
+		}
 		s.tryDeleteRemovedRule(ctx)
 	}
 	if again, err := s.engine.Rollouts.DecidePending(ctx, pl); err != nil || !again {
@@ -168,7 +173,22 @@ func (s *Stepper) CleanUp(ctx context.Context) (*rules.Program, error) {
 	return pl.Loaded, nil
 }
 
-// TryDeleteRemovedRule makes one attempt to delete the objects of removed rules.
+// tryRemoveMarks makes one attempt to remove the marks of removed rules. Those of paused primaries stay for now.
+func (s *Stepper) tryRemoveMarks(ctx context.Context) (problem error) {
+	s.marked = slices.DeleteFunc(slices.Clone(s.marked), func(f inventory.Finalizer) bool {
+		err := s.engine.Cleanup.RemoveMarks(ctx, s.engine.Plan.Load(), f)
+		if errors.Is(err, cleanup.ErrPaused) {
+			return false
+		}
+		if err != nil && !discover.IsNoKind(err) {
+			problem = err
+		}
+		return true
+	})
+	return problem
+}
+
+// tryDeleteRemovedRule makes one attempt to delete the objects of removed rules.
 func (s *Stepper) tryDeleteRemovedRule(ctx context.Context) {
 	s.removed = slices.DeleteFunc(slices.Clone(s.removed), func(r inventory.RemovedRule) bool {
 		done, _ := s.engine.Cleanup.TryDeleteRemovedRule(ctx, s.engine.Plan.Load(), r)

@@ -52,17 +52,17 @@ func (e *Reconciler) Begin(ctx context.Context, pl *plan.Plan, req ident.Request
 	}
 	cache, err := primary.Watch.Cache()
 	if err != nil {
-		e.Memories.Forget(req) // The object may be gone together with its kind.
-		return nil, nil        // Enqueued again as soon as there is a cache.
+		e.Memories.Lose(req) // The object may be gone together with its kind.
+		return nil, nil      // Enqueued again as soon as there is a cache.
 	}
 	cached, listed := cache.Get(req.Namespace, req.Name)
 	if !listed {
-		e.Memories.Forget(req)
+		e.Memories.Lose(req)
 		return nil, nil // Enqueued again as soon as the cache has listed it.
 	}
 	admitted := pl.Admitted.Load()
 	if admitted.RefusesAll(primary) {
-		e.Memories.Forget(req)
+		e.Memories.Lose(req)
 		return nil, nil // Another installation manages it.
 	}
 	self, err := e.find(ctx, primary, cache, cached, req)

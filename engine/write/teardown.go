@@ -85,7 +85,7 @@ func (t *Teardown) Remains(rule *rules.Rule) (all []decide.Remaining) {
 	seen := map[types.UID]bool{}
 	for k, o := range t.View.MadeBy(rule) {
 		if seen[o.GetUID()] || decide.OutlivesPrimary(rule, o) || t.View.Orphaning() && !decide.IsEntry(rule, o.Child()) ||
-			t.renderedByAnother(rule, o.Identity(k.GVK)) {
+			t.RenderedByAnother(rule, o.Identity(k.GVK)) {
 			continue
 		}
 		seen[o.GetUID()] = true
@@ -103,7 +103,7 @@ func (t *Teardown) remainsUnlabelled(ctx context.Context, r *rules.RuleResult) (
 		for j := range c.Objects {
 			d := &c.Objects[j]
 			if d.Identity.Name == "" || c.Child.OnDelete == rules.Orphan || t.View.Orphaning() && c.Child.Timeout == 0 ||
-				t.renderedByAnother(r.Rule, d.Identity) {
+				t.RenderedByAnother(r.Rule, d.Identity) {
 				continue
 			}
 			k, err := t.ChildWriter.writableKind(d)
@@ -120,7 +120,8 @@ func (t *Teardown) remainsUnlabelled(ctx context.Context, r *rules.RuleResult) (
 			if err != nil {
 				return nil, err
 			}
-			if o := watch.NewObject(existing, watch.Child); o.BelongsTo(t.Req) && !o.Orphan() {
+			o := watch.NewObject(existing, watch.Child)
+			if o.BelongsTo(t.Req) && !o.Orphan() && !t.madeByAnother(r.Rule, o) {
 				all = append(all, decide.Remaining{Kind: k, Object: o, Stage: decide.StageOf(r.Rule, c.Child.ID)})
 			}
 		}
@@ -128,9 +129,16 @@ func (t *Teardown) remainsUnlabelled(ctx context.Context, r *rules.RuleResult) (
 	return all, nil
 }
 
-// renderedByAnother reports whether another rule that still matches the primary renders
+// madeByAnother reports whether the labels of an object are those of another rule or installation, which has written
+// it last.
+func (t *Teardown) madeByAnother(rule *rules.Rule, o *watch.Object) bool {
+	return o.HasOwnLabel() && o.Rule() != rule.Name ||
+		t.Cluster.OfOtherInstallation(o, t.Admitted.OwnersOf(rule.Name))
+}
+
+// RenderedByAnother reports whether another rule that still matches the primary renders
 // the object.
-func (t *Teardown) renderedByAnother(rule *rules.Rule, id rules.Identity) bool {
+func (t *Teardown) RenderedByAnother(rule *rules.Rule, id rules.Identity) bool {
 	for i := range t.Rendering.Rules {
 		r := &t.Rendering.Rules[i]
 		if r.Rule != rule && r.Matches && !r.Teardown && plan.RendersObject(r, id) {

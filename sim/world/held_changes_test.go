@@ -13,7 +13,7 @@ import (
 // TestHeldChanges makes changes of all sorts that delete too much. All objects stay.
 func TestHeldChanges(t *testing.T) {
 	const parts = "  - id: cats\n    forEach: {n: lists.range(20)}\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: \"cat-${n}\"}, data: {revision: one}}\n"
-	before := fooRule("one", "", parts) + "  onRuleRemoval: delete\n"
+	plain := fooRule("one", "", parts) + "  onRuleRemoval: delete\n"
 	for _, c := range []struct{ name, old, new string }{
 		{"an emptied list", "lists.range(20)", "lists.range(0)"},
 		{"other names", "cat-${n}", "dog-${n}"},
@@ -27,33 +27,35 @@ func TestHeldChanges(t *testing.T) {
 		{"a strict limit", "lists.range(20)", "lists.range(19)"},
 		{"another kind of primaries", "apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}", "apiVersion: apps/v1, kind: Deployment}"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := load(t, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"+before)
-			put(t, w, "../../examples/foo/foo.yaml")
-			settle(t, w)
-			after := strings.Replace(before, c.old, c.new, 1)
-			if after == before {
-				t.Fatal("nothing changes")
-			}
-			if c.name == "a strict limit" {
-				after += "  rollout: {maxDeletions: 0}\n"
-			}
-			reload(t, w, after)
-			if got := revisions(w); got != "map[one:20]" {
-				t.Errorf("there are %s", got)
-			}
-			again(t, w)
-			if err := w.Advance(t.Context(), time.Hour); err != nil {
-				t.Fatal(err)
-			}
-			if got := revisions(w); got != "map[one:20]" {
-				t.Errorf("after a restart there are %s", got)
-			}
-			reload(t, w, before)
-			if foo := w.Cluster().Find(fooKind, "default", "example-foo"); condition(foo, "Held") != "" || condition(foo, "Ready") != "True Reconciled" {
-				t.Errorf("the former rule leaves %v", foo.Object["status"])
-			}
-		})
+		for name, before := range map[string]string{c.name: plain, c.name + ", with a finalizer": plain + "  teardown: ordered\n"} {
+			t.Run(name, func(t *testing.T) {
+				w := load(t, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"+before)
+				put(t, w, "../../examples/foo/foo.yaml")
+				settle(t, w)
+				after := strings.Replace(before, c.old, c.new, 1)
+				if after == before {
+					t.Fatal("nothing changes")
+				}
+				if c.name == "a strict limit" {
+					after += "  rollout: {maxDeletions: 0}\n"
+				}
+				reload(t, w, after)
+				if got := revisions(w); got != "map[one:20]" {
+					t.Errorf("there are %s", got)
+				}
+				again(t, w)
+				if err := w.Advance(t.Context(), time.Hour); err != nil {
+					t.Fatal(err)
+				}
+				if got := revisions(w); got != "map[one:20]" {
+					t.Errorf("after a restart there are %s", got)
+				}
+				reload(t, w, before)
+				if foo := w.Cluster().Find(fooKind, "default", "example-foo"); condition(foo, "Held") != "" || condition(foo, "Ready") != "True Reconciled" {
+					t.Errorf("the former rule leaves %v", foo.Object["status"])
+				}
+			})
+		}
 	}
 }
 

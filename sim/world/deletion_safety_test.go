@@ -1,0 +1,52 @@
+package world_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestPausedPrimaryKeepsItsFinalizer removes the rule of a paused primary that is being deleted. Nothing happens until the
+// pause ends.
+func TestPausedPrimaryKeepsItsFinalizer(t *testing.T) {
+	w := begin(t, fooRule("one", "  teardown: ordered\n", configMap("a")))
+	merge(t, w, []byte(`{"metadata":{"annotations":{"reconcel.dev/paused":"true"}}}`))
+	if err := w.Cluster().Client("someone").Resource(fooResource).Namespace("default").Delete(t.Context(), "example-foo", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, w)
+	reload(t, w, forService)
+	if err := w.Advance(t.Context(), 10*time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if foo := w.Cluster().Find(fooKind, "default", "example-foo"); foo == nil || len(foo.GetFinalizers()) == 0 || configMaps(w) != "a=one" {
+		t.Fatalf("while it is paused, the Foo is %v, and there are %q", foo, configMaps(w))
+	}
+	merge(t, w, []byte(`{"metadata":{"annotations":{"reconcel.dev/paused":null}}}`))
+	if err := w.Advance(t.Context(), 10*time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if foo := w.Cluster().Find(fooKind, "default", "example-foo"); foo != nil {
+		t.Errorf("after the pause, the Foo still has the finalizers %q", foo.GetFinalizers())
+	}
+}
+
+// TestRenamedRuleForNamespaces renames a rule for a cluster-scoped kind. The other rule takes over the objects, so that
+// nothing counts as deleted.
+func TestRenamedRuleForNamespaces(t *testing.T) {
+	before := "- name: one\n  onRuleRemoval: delete\n  for: {apiVersion: v1, kind: Namespace, when: self.metadata.name == 'default'}\n  allow: {namespaces: [default]}\n" +
+		"  children:\n  - id: cats\n    forEach: {n: lists.range(20)}\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: \"cat-${n}\", namespace: default}, data: {revision: one}}\n"
+	w := begin(t, before)
+	if got := revisions(w); got != "map[one:20]" {
+		t.Fatalf("there are %s", got)
+	}
+	reload(t, w, strings.Replace(strings.Replace(before, "name: one", "name: two", 1), "revision: one", "revision: two", 1))
+	if err := w.Advance(t.Context(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if got := revisions(w); got != "map[two:20]" {
+		t.Errorf("there are %s: the change is held", got)
+	}
+}
