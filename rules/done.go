@@ -34,8 +34,8 @@ type Done struct {
 	Run    string    `json:"run"` // digest of the rendering that has run, see Desired.Run
 	Again  string    `json:"again,omitempty"`
 	Failed string    `json:"failed,omitempty"` // why it failed; "": it succeeded
-	// Until is when the API server deletes a failed Job. If it is deleted earlier, a user wants to
-	// try it again.
+	// Until is when the API server deletes a failed Job; nil: never. If it is deleted earlier, a user
+	// wants to try it again.
 	Until *metav1.Time `json:"until,omitempty"`
 	// Of is the UID of the primary, for an entry of finalize. A restored copy of the primary runs
 	// its entries again.
@@ -50,7 +50,7 @@ func doneIn(annotations map[string]any, r *Rule) (all map[string]*Done, err erro
 	if !found {
 		return nil, nil
 	}
-	if err := json.Unmarshal([]byte(text), &all); err != nil {
+	if err := utiljson.Unmarshal([]byte(text), &all); err != nil { // Integers stay integers.
 		return nil, err
 	}
 	maps.DeleteFunc(all, func(_ string, d *Done) bool { return d == nil })
@@ -70,7 +70,12 @@ func (d *Done) AskedAgain(self map[string]any) bool {
 
 // Retried reports whether an object that is gone has failed, and is tried again, because nothing but a user has
 // deleted it.
-func (d *Done) Retried(now time.Time) bool { return d.Until != nil && now.Before(d.Until.Time) }
+func (d *Done) Retried(now time.Time) bool {
+	return d.Failed != "" && (d.Until == nil || now.Before(d.Until.Add(-clockSkew)))
+}
+
+// clockSkew is how far the clock of this process may be behind that of the process that deletes Jobs.
+const clockSkew = 2 * time.Second
 
 // doneBy returns what an object has done, or nil.
 func (r *liveObjects) doneBy(id Identity) *Done {
@@ -196,11 +201,11 @@ func (d *Desired) Late() []FieldValue {
 func (d *Desired) Run() string { return runOf(d.Child, d.body) }
 
 // IsDone reports whether the object needs not be there, because it has done what the rendering says. With
-// onChange: keep, any rendering will do, as for an object that exists.
+// onChange: keep, and in finalize, any rendering will do, as for an object that exists.
 func (d *Desired) IsDone(done *Done) bool { return done.covers(d.Child, d.body) }
 
 func (d *Done) covers(c *Child, body []byte) bool {
-	return c.OnChange == Keep || d.Run == runOf(c, body)
+	return c.keeps() || d.Run == runOf(c, body)
 }
 
 func runOf(c *Child, body []byte) string {

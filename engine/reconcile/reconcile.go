@@ -276,6 +276,8 @@ func (p *Pass) rule(ctx context.Context, r *rules.RuleResult) outcome.Outcome {
 	}
 	if r.Rule.Remembers() {
 		total = outcome.Worse(total, p.doneMarks.Remember(ctx, r))
+	} else if err := p.doneMarks.ForgetDone(ctx, r.Rule); err != nil {
+		total = outcome.Worse(total, p.Answers.OutcomeOf(outcome.Position{Rule: r.Rule.Name}.Wrap(err)))
 	}
 	// prune comes last: a replacement must exist before the old object is
 	// deleted.

@@ -32,7 +32,7 @@ func (p *Children) ensureCollection(ctx context.Context, rule *rules.Rule, c *ru
 			t.add(o)
 			continue
 		}
-		if len(d.Waits) == 0 && d.Live.Done == nil && p.View.Live(d.Identity) == nil {
+		if len(d.Waits) == 0 && d.Done == nil && p.View.Live(d.Identity) == nil {
 			missing = append(missing, d)
 			continue
 		}

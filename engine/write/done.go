@@ -68,10 +68,7 @@ func (p *DoneMarks) Remember(ctx context.Context, r *rules.RuleResult) outcome.O
 			p.Log.Warn("done objects unknown", "object", p.Req.String(), "rule", r.Rule.Name, "message", message)
 		}
 	}
-	all := maps.Clone(r.Done)
-	before := len(all)
-	maps.DeleteFunc(all, func(key string, d *rules.Done) bool { return !decide.StillWanted(r, key, d) })
-	changed := len(all) != before
+	all, changed := p.stillDone(r)
 	for i := range r.Children {
 		c := &r.Children[i]
 		for j := range c.Objects {
@@ -96,6 +93,37 @@ func (p *DoneMarks) Remember(ctx context.Context, r *rules.RuleResult) outcome.O
 		return p.Answers.OutcomeOf(at.Wrap(fmt.Errorf("remember what is done: %w", err)))
 	}
 	return outcome.Outcome{}
+}
+
+// stillDone returns what of a rule stays done, and whether it differs from what the annotation says. A child may have
+// another id now. What reconcel deleted itself, what exists again and what is tried again is not done.
+func (p *DoneMarks) stillDone(r *rules.RuleResult) (all map[string]*rules.Done, changed bool) {
+	all = maps.Clone(r.Done)
+	for i := range r.Children {
+		c := &r.Children[i]
+		for j := range c.Objects {
+			key := rules.DoneKey(c.Objects[j].Identity)
+			old := all[key]
+			if old == nil || !c.Child.Remembers() {
+				continue
+			}
+			live := p.View.Live(c.Objects[j].Identity)
+			switch {
+			case live != nil && live.GetUID() != old.UID && live.BelongsTo(p.Req), live == nil && old.Retried(p.Clock.Now()):
+				delete(all, key)
+				changed = true
+			case old.Child != c.Child.ID:
+				moved := *old
+				moved.Child = c.Child.ID
+				all[key], changed = &moved, true
+			}
+		}
+	}
+	before := len(all)
+	maps.DeleteFunc(all, func(key string, d *rules.Done) bool {
+		return !decide.StillWanted(r, key, d) || p.Memory.HasDeleted(d.UID)
+	})
+	return all, changed || len(all) != before
 }
 
 // rememberDone writes the annotation of a rule. If another writer undoes that again and again, it does so more and
@@ -139,12 +167,15 @@ func (p *DoneMarks) finished(d *rules.Desired) *rules.Done {
 	case c.IsJob() && !finished, d.Readiness == kstatus.Progressing:
 		return nil
 	case d.Readiness == kstatus.Stalled:
-		if len(ttl) == 0 {
-			return nil // Only a user deletes it, to try it again.
+		if !c.IsJob() {
+			return nil // It may recover.
 		}
-		seconds, _ := ttl[0].Value.(int64)
-		until := metav1.NewTime(at.Add(time.Duration(seconds) * time.Second))
-		done.Failed, done.Until = outcome.Shorten(d.Reason, outcome.MostMessage), &until
+		done.Failed = outcome.Shorten(d.Reason, outcome.MostMessage)
+		if len(ttl) > 0 {
+			seconds, _ := ttl[0].Value.(int64)
+			until := metav1.NewTime(at.Add(time.Duration(seconds) * time.Second))
+			done.Until = &until
+		}
 	}
 	done.Object = decide.Remnant(live, d.Identity)
 	if c.Timeout > 0 {
@@ -171,8 +202,8 @@ func (p *DoneMarks) writeDone(ctx context.Context, rule *rules.Rule, all map[str
 	return p.Metadata.EditMetadata(ctx, p.Self.GetFinalizers(), map[string]any{rules.DonePrefix + rule.Name: value})
 }
 
-// forgetDone removes the annotation of a rule that no longer selects the primary.
-func (p *DoneMarks) forgetDone(ctx context.Context, rule *rules.Rule) error {
+// ForgetDone removes the annotation of a rule that no longer selects the primary, or remembers nothing.
+func (p *DoneMarks) ForgetDone(ctx context.Context, rule *rules.Rule) error {
 	if _, found := plan.DoneText(p.Self, rule.Name); !found || p.Gone {
 		return nil
 	}

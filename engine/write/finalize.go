@@ -68,7 +68,7 @@ func (t *Teardown) Leave(ctx context.Context, r *rules.RuleResult) outcome.Outco
 		return o
 	}
 	return outcome.Worse(outcome.Worse(o, t.Answers.OutcomeOf(t.Patches.revert(ctx, r.Rule))),
-		t.Answers.OutcomeOf(t.DoneMarks.forgetDone(ctx, r.Rule)))
+		t.Answers.OutcomeOf(t.DoneMarks.ForgetDone(ctx, r.Rule)))
 }
 
 // releasePrimary is the last step: it removes all traces of the rule from the primary.
