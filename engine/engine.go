@@ -125,11 +125,11 @@ func (e *Engine) Run(ctx context.Context) error {
 func (e *Engine) run(ctx context.Context, approved <-chan *rules.Program) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer close(e.ended)
+	defer e.watcher.Wait() // Last: client-go may wait half a minute before it ends a watch that is throttled.
 	resign := func() {}
 	defer func() { resign() }() // After the last possible write.
 	e.digest.Start(ctx)
 	defer e.digest.Stop()
-	defer e.watcher.Wait()
 	defer e.background.Wait() // Before the watcher: a reload starts watches.
 	defer cancel()
 	if e.candidate != nil {

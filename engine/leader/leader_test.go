@@ -3,6 +3,7 @@ package leader
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -96,9 +97,14 @@ func TestUnableProcessesDoNotLead(t *testing.T) {
 type openLock struct {
 	resourcelock.Interface
 	changes int
+	holder  string
 }
 
 func (*openLock) Identity() string { return "me" }
+
+func (l *openLock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	return &resourcelock.LeaderElectionRecord{HolderIdentity: l.holder}, nil, nil
+}
 
 func (l *openLock) Create(context.Context, resourcelock.LeaderElectionRecord) error {
 	l.changes++
@@ -151,5 +157,24 @@ func TestResigningIsTriedAgain(t *testing.T) {
 	}
 	if term.check() == nil || lock.changes != 2 {
 		t.Errorf("it leads on, or has resigned %d times instead of twice", lock.changes)
+	}
+}
+
+// TestLeaderThatSeesAnotherEnds deletes the Lease of a leader, so that another process creates it first.
+func TestLeaderThatSeesAnotherEnds(t *testing.T) {
+	var lost error
+	term := &term{lost: func(err error) { lost = err }}
+	term.renew(time.Now())
+	lock := &openLock{holder: "me"}
+	l := lease{lock, term, able{}, &leaseTrouble{}, &holderLog{log: slog.New(slog.DiscardHandler)}}
+	if _, _, err := l.Get(t.Context()); err != nil || !term.mayWrite() {
+		t.Fatalf("it does not lead: %v", err)
+	}
+	lock.holder = "other"
+	if _, _, err := l.Get(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if term.mayWrite() || lost == nil || !strings.Contains(lost.Error(), "other") {
+		t.Errorf("it leads on beside another one; the end of the term was told as %v", lost)
 	}
 }

@@ -2,6 +2,7 @@ package leader
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -21,6 +22,10 @@ func (l lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	record, raw, err := l.Interface.Get(ctx)
 	if l.trouble.note(reading, err); err == nil {
 		l.holder.note(record)
+		// client-go would go on until its deadline, as if the Lease could come back: two processes would write.
+		if other := record.HolderIdentity; other != "" && other != l.Identity() && l.term.mayWrite() {
+			l.term.giveUp(fmt.Errorf("%s holds the Lease now", other))
+		}
 	}
 	return record, raw, err
 }

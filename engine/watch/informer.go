@@ -102,7 +102,7 @@ func (w *Watch) changed(old, now *Object) {
 		if !maps.Equal(rules.LabelsOf(old.content), rules.LabelsOf(now.content)) {
 			w.onChange(old)
 		}
-	case old.namesOthersThan(now):
+	case old.namesOthersThan(now), w.Role == Primary && old.GetUID() != now.GetUID():
 		w.onChange(old)
 	}
 	w.onChange(now)

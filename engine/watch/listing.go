@@ -39,11 +39,15 @@ func (ws *Watcher) keep(ctx context.Context, w *Watch, k discover.Kind) {
 	}
 	running.Wait()
 	w.listing.Store(nil)
-	w.cache.Store(nil)
-	if ctx.Err() == nil && w.Role == Primary {
+	cached := w.cache.Swap(nil) != nil
+	switch {
+	case ctx.Err() != nil:
+	case w.Role == Primary:
 		for o := range l.cache.All() { // They disappeared with their kind.
 			w.onChange(o)
 		}
+	case cached:
+		w.onListed() // Those that read them wait for the kind now.
 	}
 }
 

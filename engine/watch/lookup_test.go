@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/engine/discover"
 	"reconcel/rules"
@@ -141,6 +142,22 @@ func TestUpdatesConcernBothStates(t *testing.T) {
 				t.Errorf("told of %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// TestReplacedPrimaryIsTold replaces a primary while nobody watches: a repeated list shows another object of its name.
+func TestReplacedPrimaryIsTold(t *testing.T) {
+	primary := func(uid string) *Object {
+		u := thing("a", "x", "").DeepCopy()
+		u.SetUID(types.UID(uid))
+		return NewObject(u, Primary)
+	}
+	var seen []string
+	w := New(Key{Role: Primary}, rules.VisibleToRules())
+	w.Notify(func(o *Object) { seen = append(seen, string(o.GetUID())) }, nil)
+	w.changed(primary("old"), primary("new"))
+	if got := strings.Join(seen, " "); got != "old new" {
+		t.Errorf("told of %q", got)
 	}
 }
 
