@@ -61,6 +61,8 @@ func NewPlan(home string, s ActiveRules, orphaned inventory.Orphaned, running []
 			Digest:   digestOf(p.Rules),
 			Rollout:  s.Rollouts[p.GVK.GroupKind()],
 			Plan:     pl,
+
+			OrphanedObjects: &orphanedObjects{},
 		}
 		for i, r := range p.Rules {
 			for _, gvk := range slices.Concat(r.ChildKinds(), other.Rules[i].ChildKinds(), orphaned.Kinds[inventory.KeyOf(r)]) {
@@ -77,6 +79,7 @@ func NewPlan(home string, s ActiveRules, orphaned inventory.Orphaned, running []
 		pl.Primaries[kind] = build(p, other)
 		if s.Rollouts[kind] != nil {
 			pl.Primaries[kind].Next = build(other, p)
+			pl.Primaries[kind].Next.OrphanedObjects = pl.Primaries[kind].OrphanedObjects
 		}
 	}
 	return pl

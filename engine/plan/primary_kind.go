@@ -24,7 +24,7 @@ type PrimaryKind struct {
 	Rollout *Rollout     // nil: all primaries have the same versions
 	Next    *PrimaryKind // the versions of the primaries that the rollout has reached
 
-	OrphanedObjects orphanedObjects // of removed rules
+	OrphanedObjects *orphanedObjects // of removed rules; Next has the same
 
 	Plan *Plan
 }

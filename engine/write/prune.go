@@ -132,7 +132,22 @@ func (p *Pruner) keeping(r *rules.RuleResult, o *watch.Object, id rules.Identity
 	if k.Why = p.Rendering.MayRender(r.Rule, o.Child(), id); k.Why == "" && r.Matches {
 		k.Why = p.awaited(r, o, id, failed)
 	}
+	if later := p.laterView(); k.Why == "" && later != nil &&
+		(later.Wants(id) || later.Rendering.MayRender(r.Rule, o.Child(), id) != "") {
+		k.Why = "a changed rule renders it when its rollout reaches the resource"
+	}
 	return k
+}
+
+// laterView is the view of the rules that the primary gets when the rollout reaches it. It is nil without a rollout.
+func (p *Pruner) laterView() *access.View {
+	if p.Primary.Next != nil && p.Later == nil {
+		later := *p.Subject
+		later.Primary, later.Rendering, later.Wanted = p.Primary.Next, &rules.Rendering{}, nil
+		p.Later = &access.View{Subject: &later}
+		p.Later.Render(p.Clock.Now())
+	}
+	return p.Later
 }
 
 // awaited names the child that replaces an object but has no object yet. The old
@@ -200,6 +215,9 @@ func (p *Pruner) PruneOrphaned(ctx context.Context) (total outcome.Outcome) {
 		return total
 	}
 	mayNeed := append(p.heirs(), p.View)
+	if later := p.laterView(); later != nil {
+		mayNeed = append(mayNeed, later)
+	}
 	for _, l := range all {
 		why, err := p.pruneOrphanedObject(ctx, &l, mayNeed)
 		switch {

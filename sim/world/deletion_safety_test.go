@@ -1,6 +1,7 @@
 package world_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -48,5 +49,46 @@ func TestRenamedRuleForNamespaces(t *testing.T) {
 	}
 	if got := revisions(w); got != "map[two:20]" {
 		t.Errorf("there are %s: the change is held", got)
+	}
+}
+
+// TestMovedChildDuringARollout moves a child to a rule that changes in groups, and stops at the first. No resource loses its
+// object meanwhile, whether the former rule stays or goes.
+func TestMovedChildDuringARollout(t *testing.T) {
+	moved := "  - id: moved\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: 'moved-${self.metadata.name}'}}\n"
+	stuck := func(revision string) string {
+		return "  - id: cats\n    readyWhen: annotation(child, 'ready').orValue('one') == '" + revision + "'\n" +
+			"    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: 'cat-${self.metadata.name}'}, data: {revision: " + revision + "}}\n"
+	}
+	const waves = "  rollout: {maxUnavailable: 1}\n"
+	for name, after := range map[string][]string{
+		"the former rule stays": {fooRule("from", "  onRuleRemoval: delete\n"), fooRule("to", waves, stuck("two"), moved)},
+		"the former rule goes":  {fooRule("to", waves, stuck("two"), moved)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := begin(t, fooRule("from", "  onRuleRemoval: delete\n", moved), fooRule("to", waves, stuck("one")))
+			for i := range 3 {
+				foo := w.Cluster().Find(fooKind, "default", "example-foo").DeepCopy()
+				foo.SetName(fmt.Sprintf("foo-%d", i))
+				foo.SetUID("")
+				foo.SetResourceVersion("")
+				if _, err := w.Cluster().Put(foo); err != nil {
+					t.Fatal(err)
+				}
+			}
+			settle(t, w)
+			reload(t, w, after...)
+			if err := w.Advance(t.Context(), time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			if got := revisions(w); got != "map[one:3 two:1]" {
+				t.Errorf("there are %s", got)
+			}
+			for _, write := range w.Writes() {
+				if write.Verb == "delete" && write.Changed {
+					t.Errorf("%s was deleted", write.Name)
+				}
+			}
+		})
 	}
 }
