@@ -131,9 +131,9 @@ func (d *Desired) ExcludedWith() string { return excludedWith(d.Excluded) }
 
 // ExcludedWith says why a child without a when does not render an object: which excluded children
 // it reads. It returns "" for other reasons.
-func (r *RuleResult) ExcludedWith(child string, id Identity) string {
-	for i := range r.Children {
-		c := &r.Children[i]
+func (res *RuleResult) ExcludedWith(child string, id Identity) string {
+	for i := range res.Children {
+		c := &res.Children[i]
 		if c.Child.ID != child || c.Child.when != nil {
 			continue
 		}

@@ -179,8 +179,8 @@ func (c *deletionCounter) countDeletions(counts map[plan.RuleOf]*plan.DeletionCo
 	}
 }
 
-// wants reports whether an object of a rule stays. A rule that no longer selects the primary, and has a finalizer, renders
-// its objects once more to delete them.
+// wants reports whether an object of a rule stays. A rule that no longer selects the primary, and has a finalizer,
+// renders its objects once more to delete them.
 func (c *deletionCounter) wants(r *rules.RuleResult, o *watch.Object, id rules.Identity) bool {
 	if r.Teardown {
 		return c.pass.Teardown.RenderedByAnother(r.Rule, id)
