@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -52,16 +53,26 @@ func (p *View) PredatesSchema(d *rules.Desired, live *watch.Object, w *Written) 
 	})
 }
 
-// HoldConditions returns a condition for each rule of the primary that is held.
-func (p *View) HoldConditions() (all []rules.Condition) {
+// HoldConditions returns a condition that tells which rules of the primary are held, or none.
+func (p *View) HoldConditions() []rules.Condition {
+	var briefs []string
 	for i := range p.Rendering.Rules {
 		r := &p.Rendering.Rules[i]
-		if h, held := p.Primary.Plan.Holds[plan.RuleOf{Name: r.Rule.Name, Kind: p.Req.Kind}]; held && p.Manages(r) {
-			all = append(all, rules.Condition{Type: outcome.ConditionHeld, Status: rules.True, Reason: outcome.ReasonHeld,
-				Message: h.Brief})
+		if h, held := p.HoldOf(r.Rule); held && p.Manages(r) {
+			briefs = append(briefs, h.Brief)
 		}
 	}
-	return all
+	if len(briefs) == 0 {
+		return nil
+	}
+	return []rules.Condition{{Type: outcome.ConditionHeld, Status: rules.True, Reason: outcome.ReasonHeld,
+		Message: strings.Join(briefs, "; ")}}
+}
+
+// HoldOf returns why a rule is held, if it is.
+func (p *View) HoldOf(r *rules.Rule) (h plan.Hold, held bool) {
+	h, held = p.Primary.Plan.Holds[plan.RuleOf{Name: r.Name, Kind: p.Req.Kind}]
+	return h, held
 }
 
 // Suspended reports whether nothing of a rule is written, because it is held.

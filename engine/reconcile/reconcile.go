@@ -224,8 +224,12 @@ func (p *Pass) Run(ctx context.Context) (outcome.Result, error) {
 func (p *Pass) Rules(ctx context.Context) outcome.Outcome {
 	total, started := outcome.Outcome{}, time.Now()
 	for i := range p.Rendering.Rules {
-		if r := p.Rendering.Rules[i].Rule; p.Admitted.Refuses(r) || p.View.Suspended(r) {
+		r := p.Rendering.Rules[i].Rule
+		if suspended := p.View.Suspended(r); suspended || p.Admitted.Refuses(r) {
 			p.Memory.Share(i).Set(plan.Share{})
+			if h, _ := p.View.HoldOf(r); suspended && p.View.Manages(&p.Rendering.Rules[i]) {
+				total = outcome.Worse(total, outcome.Position{Rule: r.Name}.Says(outcome.Stalled, outcome.ReasonHeld, "%s", h.Brief))
+			}
 			continue
 		}
 		o := p.rule(ctx, &p.Rendering.Rules[i])

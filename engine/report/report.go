@@ -43,6 +43,8 @@ func (r *Reporter) Report(total outcome.Outcome) (wait time.Duration) {
 			r.reportSynced()
 		}
 		m.Reported, m.WaitingSince = nil, time.Time{}
+	case outcome.Progressing:
+		m.WaitingSince = time.Time{}
 	case outcome.Waiting:
 		wait = r.reportLasting(total, "resource waiting")
 	case outcome.Retrying:

@@ -309,7 +309,15 @@ func (s *StatusDraft) statusMatches(desired map[string]any, owned managedfields.
 	rest := maps.Clone(desired)
 	delete(rest, "conditions")
 	return owned.Covers(desired) && !owned.Exceeds(desired) && owned.Agrees(live, rest) &&
-		containsConditions(live, desired)
+		containsConditions(live, desired) && !s.hasMoreConditions(live, desired)
+}
+
+// hasMoreConditions reports whether a list of conditions that belongs to one manager as a whole has one too many: its
+// elements have no owners that could tell.
+func (s *StatusDraft) hasMoreConditions(live, desired map[string]any) bool {
+	there, _ := live["conditions"].([]any)
+	wanted, _ := desired["conditions"].([]any)
+	return s.list == discover.AtomicConditions && len(there) > len(wanted)
 }
 
 // reportKept logs the kept objects and records an Event, once for each set of them. It

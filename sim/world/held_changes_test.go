@@ -1,6 +1,7 @@
 package world_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -117,6 +118,39 @@ func TestHeldWithoutText(t *testing.T) {
 	if got := revisions(w); got != "map[one:20]" || condition(foo, "Held") != "True TooManyDeletions" || status["availableReplicas"] != int64(1) {
 		t.Errorf("there are %s, and the status is %v", got, status)
 	}
+	if got := condition(foo, "Ready"); got != "False TooManyDeletions" {
+		t.Errorf("Ready is %s, although the rule does nothing", got)
+	}
+}
+
+// TestTwoHeldRules holds two rules of one resource. Its status goes on to be written.
+func TestTwoHeldRules(t *testing.T) {
+	two := func(n int) string {
+		second := strings.NewReplacer("name: one", "name: two", "id: cats", "id: dogs", "cat-", "dog-",
+			"  status: {availableReplicas: '${self.spec.replicas}'}\n", "").Replace(fooRuleOf(n))
+		return "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n" + fooRuleOf(n) + second
+	}
+	w := load(t, two(20))
+	put(t, w, "../../examples/foo/foo.yaml")
+	settle(t, w)
+	if err := w.Reload(t.Context(), parsed(t, two(2))); err != nil {
+		t.Fatal(err)
+	}
+	merge(t, w, []byte(`{"spec":{"replicas":5}}`))
+	foo := w.Cluster().Find(fooKind, "default", "example-foo")
+	status, _ := foo.Object["status"].(map[string]any)
+	if condition(foo, "Held") != "True TooManyDeletions" || status["availableReplicas"] != int64(5) {
+		t.Errorf("the status is %v", status)
+	}
+	if text := fmt.Sprint(status); !strings.Contains(text, `rule "one"`) || !strings.Contains(text, `rule "two"`) {
+		t.Errorf("Held does not name both rules: %s", text)
+	}
+}
+
+// fooRuleOf is a rule with n objects and a status.
+func fooRuleOf(n int) string {
+	return fooRule("one", "  status: {availableReplicas: '${self.spec.replicas}'}\n", fmt.Sprintf(
+		"  - id: cats\n    forEach: {n: lists.range(%d)}\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: \"cat-${n}\"}, data: {revision: one}}\n", n))
 }
 
 // TestHeldWhilePaused counts the objects of a paused primary: they would go when it resumes.
