@@ -85,6 +85,9 @@ func (a *Admission) activate(ctx context.Context, was *inventory.Recorded,
 		if excess == "" && counts[c.Of].Unknown && was.Holds(c.Hash()) {
 			excess = "the change of rule \"" + c.Key.Rule + "\" was held, and its objects cannot be counted now"
 		}
+		if was.RollsOut(c.Key.Kind, c.Hash()) {
+			excess = "" // It was counted or approved before its rollout began.
+		}
 		switch {
 		case excess == "" && !c.InWaves():
 			continue

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"reconcel/rules"
 	"reconcel/rules/source"
@@ -53,6 +54,11 @@ func (c *content) recorded(texts *Texts) *Recorded {
 // Holds reports whether a change was held last.
 func (r *Recorded) Holds(hash string) bool {
 	return slices.ContainsFunc(r.Held, func(h HeldChange) bool { return h.Hash == hash })
+}
+
+// RollsOut reports whether the rollout of a kind has a change. The hashes of its changes have one length.
+func (r *Recorded) RollsOut(kind, hash string) bool {
+	return strings.Contains(r.Rollouts[kind].To, hash)
 }
 
 // Approved reports whether a user has approved a change.

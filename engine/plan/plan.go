@@ -50,11 +50,11 @@ func NewPlan(home string, s ActiveRules, orphaned inventory.Orphaned, running []
 		return w
 	}
 	next := s.next()
-	reads := rules.ReadsOf(s.Program, next)
-	build := func(p, other *rules.Primary) *PrimaryKind {
+	reads := rules.ReadsOf(s.Program, s.Loaded) // next has no other rules.
+	build := func(p, other *rules.Primary, w *watch.Watch) *PrimaryKind {
 		pk := &PrimaryKind{
 			Primary:  p,
-			Watch:    share(primaryKey(home, p, other), reads.Primary(p.GVK)),
+			Watch:    w,
 			Children: map[schema.GroupVersionKind]*watch.Watch{},
 			ByRule:   map[*rules.Rule][]*watch.Watch{},
 			Lookups:  map[*rules.Lookup]*watch.Watch{},
@@ -76,13 +76,31 @@ func NewPlan(home string, s ActiveRules, orphaned inventory.Orphaned, running []
 	}
 	for i, p := range s.Program.Primaries() {
 		kind, other := p.GVK.GroupKind(), next.Primaries()[i]
-		pl.Primaries[kind] = build(p, other)
+		pk := build(p, other, share(primaryKey(home, p, other), reads.Primary(p.GVK)))
+		pl.Primaries[kind] = pk
 		if s.Rollouts[kind] != nil {
-			pl.Primaries[kind].Next = build(other, p)
-			pl.Primaries[kind].Next.OrphanedObjects = pl.Primaries[kind].OrphanedObjects
+			pk.Next = build(other, p, pk.Watch)
+			pk.Next.OrphanedObjects = pk.OrphanedObjects
+			pk.Later = pk.Next
+		}
+	}
+	for _, p := range s.Loaded.Primaries() {
+		pk := pl.Primaries[p.GVK.GroupKind()]
+		if !slices.ContainsFunc(p.Rules, s.holdsBack) {
+			continue
+		}
+		pk.Later = build(p, pk.Primary, pk.Watch)
+		if pk.Next != nil {
+			pk.Next.Later = pk.Later
 		}
 	}
 	return pl
+}
+
+// holdsBack reports whether a loaded rule is held, and another version of it runs.
+func (s *ActiveRules) holdsBack(r *rules.Rule) bool {
+	h, held := s.Holds[RuleOf{r.Name, r.GVK.GroupKind()}]
+	return held && !h.Suspends
 }
 
 // digestOf returns a digest of a list of rules.

@@ -23,6 +23,7 @@ type PrimaryKind struct {
 	Digest  uint64       // of its rules
 	Rollout *Rollout     // nil: all primaries have the same versions
 	Next    *PrimaryKind // the versions of the primaries that the rollout has reached
+	Later   *PrimaryKind // the versions that its primaries get when all changes take effect; nil: they have them
 
 	OrphanedObjects *orphanedObjects // of removed rules; Next has the same
 

@@ -14,6 +14,9 @@ import (
 // its reconciliation. The rest of its status stays as it is.
 func (p *Pass) skipPaused(ctx context.Context, now time.Time) (outcome.Result, error) {
 	p.countPaused()
+	if p.Primary.Rollout != nil {
+		p.noteRollout(outcome.Paused) // A rollout does not wait for it.
+	}
 	p.Memory.Reads.Retain()
 	if !p.View.Matches() && !p.Primary.HasFinalizer(p.Self) {
 		return outcome.Result{}, nil // No rule manages it.

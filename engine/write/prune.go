@@ -132,18 +132,23 @@ func (p *Pruner) keeping(r *rules.RuleResult, o *watch.Object, id rules.Identity
 	if k.Why = p.Rendering.MayRender(r.Rule, o.Child(), id); k.Why == "" && r.Matches {
 		k.Why = p.awaited(r, o, id, failed)
 	}
-	if later := p.laterView(); k.Why == "" && later != nil &&
+	_, held := p.View.HoldOf(r.Rule)
+	if k.Why != "" || held && p.Primary.Next == nil {
+		return k // A held rule goes on as it was.
+	}
+	if later := p.laterView(); later != nil &&
 		(later.Wants(id) || later.Rendering.MayRender(r.Rule, o.Child(), id) != "") {
-		k.Why = "a changed rule renders it when its rollout reaches the resource"
+		k.Why = "a changed rule renders it when the change takes effect for the resource"
 	}
 	return k
 }
 
-// laterView is the view of the rules that the primary gets when the rollout reaches it. It is nil without a rollout.
+// laterView is the view of the rules that the primary gets when a rollout reaches it, and held changes are approved. It
+// is nil without them.
 func (p *Pruner) laterView() *access.View {
-	if p.Primary.Next != nil && p.Later == nil {
+	if p.Primary.Later != nil && p.Later == nil {
 		later := *p.Subject
-		later.Primary, later.Rendering, later.Wanted = p.Primary.Next, &rules.Rendering{}, nil
+		later.Primary, later.Rendering, later.Wanted = p.Primary.Later, &rules.Rendering{}, nil
 		p.Later = &access.View{Subject: &later}
 		p.Later.Render(p.Clock.Now())
 	}
@@ -183,14 +188,19 @@ func (p *Pruner) heirs() (all []*access.View) {
 	if !p.Primary.ForCluster() {
 		return nil
 	}
-	for _, r := range p.Primary.Rules {
-		heir := *p.Subject
-		heir.Req = p.Cluster.BundleOf(r.Name)
-		heir.Self = watch.NewObject(rules.NewBundle(heir.Req, r.Name), watch.Primary)
-		heir.Rendering, heir.Wanted = &rules.Rendering{}, nil
-		v := &access.View{Subject: &heir}
-		v.Render(p.Clock.Now())
-		all = append(all, v)
+	for _, pk := range []*plan.PrimaryKind{p.Primary, p.Primary.Later} {
+		if pk == nil {
+			continue
+		}
+		for _, r := range pk.Rules {
+			heir := *p.Subject
+			heir.Primary, heir.Req = pk, p.Cluster.BundleOf(r.Name)
+			heir.Self = watch.NewObject(rules.NewBundle(heir.Req, r.Name), watch.Primary)
+			heir.Rendering, heir.Wanted = &rules.Rendering{}, nil
+			v := &access.View{Subject: &heir}
+			v.Render(p.Clock.Now())
+			all = append(all, v)
+		}
 	}
 	return all
 }

@@ -92,3 +92,32 @@ func TestMovedChildDuringARollout(t *testing.T) {
 		})
 	}
 }
+
+// TestMovedChildWhileHeld moves a child to a rule whose change is held. The resource keeps its object meanwhile, whether the
+// former rule stays or goes.
+func TestMovedChildWhileHeld(t *testing.T) {
+	moved := "  - id: moved\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: moved}}\n"
+	many := func(n int) string {
+		return fmt.Sprintf("  - id: cats\n    forEach: {n: lists.range(%d)}\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: \"cat-${n}\"}, data: {revision: one}}\n", n)
+	}
+	for name, after := range map[string][]string{
+		"the former rule stays": {fooRule("from", "  onRuleRemoval: delete\n"), fooRule("to", "", many(2), moved)},
+		"the former rule goes":  {fooRule("to", "", many(2), moved)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := begin(t, fooRule("from", "  onRuleRemoval: delete\n", moved), fooRule("to", "", many(20)))
+			reload(t, w, after...)
+			if err := w.Advance(t.Context(), time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			if got := revisions(w); got != "map[one:20]" {
+				t.Errorf("the change is not held: there are %s", got)
+			}
+			for _, write := range w.Writes() {
+				if write.Verb == "delete" && write.Changed {
+					t.Errorf("%s was deleted", write.Name)
+				}
+			}
+		})
+	}
+}

@@ -175,3 +175,52 @@ func TestHeldWhilePaused(t *testing.T) {
 		t.Errorf("there are %s", got)
 	}
 }
+
+// TestHeldWithoutInventory deletes the ConfigMap of the inventory while a change is held. It stays held.
+func TestHeldWithoutInventory(t *testing.T) {
+	w := load(t, heldChange(20, "one"))
+	put(t, w, "../../examples/foo/foo.yaml")
+	settle(t, w)
+	if err := w.Reload(t.Context(), parsed(t, heldChange(2, "two"))); err != nil {
+		t.Fatal(err)
+	}
+	inventories := w.Cluster().Client("someone").Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace("kube-system")
+	if err := inventories.Delete(t.Context(), "reconcel-inventory", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Advance(t.Context(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if got := revisions(w); got != "map[one:20]" {
+		t.Errorf("there are %s", got)
+	}
+}
+
+// TestRolloutPassesPausedResources pauses resources, and changes a rule in groups. The others get the new version.
+func TestRolloutPassesPausedResources(t *testing.T) {
+	rule := func(text string) string {
+		return fooRule("one", "  rollout: {maxUnavailable: 1}\n",
+			"  - id: cats\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: 'cat-${self.metadata.name}'}, data: {revision: "+text+"}}\n")
+	}
+	w := begin(t, rule("one"))
+	for i := range 5 {
+		foo := w.Cluster().Find(fooKind, "default", "example-foo").DeepCopy()
+		foo.SetName(fmt.Sprintf("foo-%d", i))
+		foo.SetUID("")
+		foo.SetResourceVersion("")
+		if i%2 == 0 {
+			foo.SetAnnotations(map[string]string{"reconcel.dev/paused": "true"})
+		}
+		if _, err := w.Cluster().Put(foo); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settle(t, w)
+	reload(t, w, rule("two"))
+	if err := w.Advance(t.Context(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if got := revisions(w); got != "map[two:3]" {
+		t.Errorf("there are %s", got)
+	}
+}

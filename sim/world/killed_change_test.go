@@ -243,3 +243,55 @@ func TestRolloutSurvivesEachKill(t *testing.T) {
 	}
 	t.Logf("killed %d times", kills)
 }
+
+// TestApprovedRollout approves a change that deletes too much and reaches the resources in waves. Until its rollout is over,
+// neither another rule nor a restart holds it again.
+func TestApprovedRollout(t *testing.T) {
+	rule := func(n int, text string) string {
+		return fooRule("one", "", fmt.Sprintf("  - id: cats\n    forEach: {n: lists.range(%d)}\n"+
+			"    readyWhen: annotation(child, 'ready').orValue('one') == '%s'\n"+
+			"    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: \"cat-${self.metadata.name}-${n}\"}, data: {revision: %s}}\n",
+			n, text, text)) + "  rollout: {maxUnavailable: 2}\n"
+	}
+	w := begin(t, rule(5, "one"))
+	for i := range 5 {
+		foo := w.Cluster().Find(fooKind, "default", "example-foo").DeepCopy()
+		foo.SetName(fmt.Sprintf("foo-%d", i))
+		foo.SetUID("")
+		foo.SetResourceVersion("")
+		if _, err := w.Cluster().Put(foo); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settle(t, w)
+	ours := inventory.New(w.Cluster().Client("someone"), inventory.Options{Namespace: "kube-system", Installation: world.Controller, FieldManager: "someone"})
+	set := func(state inventory.RolloutState) {
+		t.Helper()
+		if err := ours.SetRollout(t.Context(), "Foo.samplecontroller.k8s.io", state); err != nil {
+			t.Fatal(err)
+		}
+		settle(t, w)
+	}
+	has := func(when, want string) {
+		t.Helper()
+		if got := revisions(w); got != want {
+			t.Fatalf("%s, there are %s, want %s", when, got, want)
+		}
+	}
+	reload(t, w, rule(1, "two"))
+	has("while it is held", "map[one:30]")
+	if err := ours.Approve(t.Context(), hashOf(w.Cluster().Find(fooKind, "default", "example-foo"))); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, w)
+	has("after the approval", "map[one:20 two:2]")
+	reload(t, w, rule(1, "two"), forService)
+	has("after a change of another rule", "map[one:20 two:2]")
+	again(t, w)
+	has("after a restart", "map[one:20 two:2]")
+	set(inventory.Undone)
+	again(t, w)
+	has("when it is undone", "map[one:30]")
+	set(inventory.Progressing)
+	has("when it is resumed", "map[one:20 two:2]")
+}
