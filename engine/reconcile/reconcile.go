@@ -228,7 +228,8 @@ func (p *Pass) Rules(ctx context.Context) outcome.Outcome {
 		if suspended := p.View.Suspended(r); suspended || p.Admitted.Refuses(r) {
 			p.Memory.Share(i).Set(plan.Share{})
 			if h, _ := p.View.HoldOf(r); suspended && p.View.Manages(&p.Rendering.Rules[i]) {
-				total = outcome.Worse(total, outcome.Position{Rule: r.Name}.Says(outcome.Stalled, outcome.ReasonHeld, "%s", h.Brief))
+				at := outcome.Position{Rule: r.Name}
+				total = outcome.Worse(total, at.Says(outcome.Stalled, outcome.ReasonHeld, "%s", h.Brief))
 			}
 			continue
 		}
