@@ -72,7 +72,7 @@ func (pk *PrimaryKind) HasObjectOf(counts map[RuleOf]*DeletionCount, req ident.R
 
 // Countable reports whether the caches show all objects of a rule. A kind that the API server does not serve has none.
 func (pk *PrimaryKind) Countable(r *rules.Rule) bool {
-	return !slices.ContainsFunc(append(pk.ByRule[r], pk.Watch), func(w *watch.Watch) bool {
+	return !slices.ContainsFunc(slices.Concat(pk.ByRule[r], []*watch.Watch{pk.Watch}), func(w *watch.Watch) bool {
 		c, err := w.Cache()
 		if err == nil {
 			err = c.Unlisted()
