@@ -52,7 +52,7 @@ func TestFinishedJobsStayDone(t *testing.T) {
 		w.gone(jobs, job)
 	}
 	w.settles()
-	w.Patch(widgets, "one", `{"metadata":{"annotations":{"touched":"yes"}}}`)
+	w.Patch(widgets, "one", `{"spec":{"value":"y"}}`)
 	w.Has(configs, "one", map[string]any{"data.value": "y"})
 	in.stop()
 	in = w.run(src)
