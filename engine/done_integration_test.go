@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"reconcel/engine/access"
-	"reconcel/rules"
 	"reconcel/test/devcluster"
 )
 
@@ -145,42 +143,5 @@ func TestStatusThatReadsItself(t *testing.T) {
 	}
 	if n, most := len(found), 100+30*int(time.Since(since)/(30*time.Second)+1); n > most {
 		t.Errorf("the status was written %d times in %v", n, time.Since(since))
-	}
-}
-
-// TestDoneOutlivesAShortRemoval removes a rule and puts it back before its removal is due: what it has done is not done
-// again.
-func TestDoneOutlivesAShortRemoval(t *testing.T) {
-	w := newWorld(t)
-	w.CRD(widgetCRD)
-	source := widgetRules("", strings.Replace(configMapChild("a", "${self.metadata.name}-a"), "    template", "    onChange: once\n    template", 1)) +
-		"  onRuleRemoval: delete\n"
-	rest := strings.Replace(widgetRules("", configMapChild("c", "${self.metadata.name}-c")), "name: widget", "name: second", 1)
-	in := w.runWith(access.Options{RemovalGrace: time.Minute}, source)
-	w.Create(widget("one", "value: x"))
-	w.Is(widgets, "one", "Ready", "True")
-	done := func() string {
-		return w.Get(widgets, "one").GetAnnotations()[w.Fill(rules.DonePrefix+"widget-NAMESPACE")]
-	}
-	w.Eventually("it to be remembered", func() error {
-		if done() == "" {
-			return errors.New("it is not")
-		}
-		return nil
-	})
-	w.Delete(configs, "one-a")
-	w.reload(in, rest)
-	w.Has(configs, "one-c", nil)
-	since := time.Now()
-	w.reload(in, source)
-	w.Patch(widgets, "one", `{"metadata":{"annotations":{"touched":"yes"}}}`)
-	w.Eventually("the rule to be followed again", func() error {
-		if !in.says("reconciled", "object=Widget/"+w.Namespace+"/one", `trigger="resource changed"`) {
-			return errors.New("it is not")
-		}
-		return nil
-	})
-	if n := w.applies(since, "configmaps"); n > 0 || w.Get(configs, "one-a") != nil || done() == "" {
-		t.Errorf("the ConfigMap is %v, and remembered is %q", w.Get(configs, "one-a"), done())
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"reconcel/engine/discover"
 	"reconcel/engine/ident"
 	"reconcel/engine/inventory"
-	"reconcel/engine/outcome"
 	"reconcel/engine/plan"
 	"reconcel/engine/watch"
 	"reconcel/engine/write"
@@ -21,16 +20,9 @@ var ErrPaused = errors.New("is paused")
 
 // RemoveOrphanedMarks removes the finalizers of removed rules and their reports, and
 // retries until all are gone. No other controller removes the finalizers, and their objects
-// could never be deleted. The rules' children stay. It waits as long as a removal is announced: a rule that comes
-// back until then still knows what it has done.
+// could never be deleted. The rules' children stay.
 func (c *Cleanup) RemoveOrphanedMarks(ctx context.Context, pl *plan.Plan) {
 	orphaned := pl.Orphaned.Finalizers
-	if len(orphaned) == 0 {
-		return
-	}
-	if outcome.Sleep(ctx, c.Options.RemovalGrace); ctx.Err() != nil {
-		return
-	}
 	c.untilDone(ctx, "finalizer cleanup", func(ctx context.Context) (problem error) {
 		orphaned = slices.DeleteFunc(slices.Clone(orphaned), func(f inventory.Finalizer) bool {
 			err := c.RemoveMarks(ctx, pl, f)
