@@ -145,8 +145,8 @@ func TestUpdatesConcernBothStates(t *testing.T) {
 	}
 }
 
-// TestReplacedPrimaryIsTold replaces a primary while nobody watches: a repeated list shows another object of its name.
-func TestReplacedPrimaryIsTold(t *testing.T) {
+// TestReplacedPrimaryIsReported has a repeated list in which a primary is another object of the same name.
+func TestReplacedPrimaryIsReported(t *testing.T) {
 	primary := func(uid string) *Object {
 		u := thing("a", "x", "").DeepCopy()
 		u.SetUID(types.UID(uid))
@@ -157,7 +157,7 @@ func TestReplacedPrimaryIsTold(t *testing.T) {
 	w.Notify(func(o *Object) { seen = append(seen, string(o.GetUID())) }, nil)
 	w.changed(primary("old"), primary("new"))
 	if got := strings.Join(seen, " "); got != "old new" {
-		t.Errorf("told of %q", got)
+		t.Errorf("reported %q", got)
 	}
 }
 

@@ -98,6 +98,9 @@ func (p *DoneMarks) Remember(ctx context.Context, r *rules.RuleResult) outcome.O
 // stillDone returns what of a rule stays done, and whether it differs from what the annotation says. A child may have
 // another id now. What reconcel deleted itself, what exists again and what is tried again is not done.
 func (p *DoneMarks) stillDone(r *rules.RuleResult) (all map[string]*rules.Done, changed bool) {
+	if len(r.Done) == 0 {
+		return nil, false
+	}
 	all = maps.Clone(r.Done)
 	for i := range r.Children {
 		c := &r.Children[i]

@@ -34,7 +34,7 @@ type Unsent struct {
 	wanted map[rules.Owner]map[plan.Part]plan.UnsentWrite
 	count  *prometheus.CounterVec
 	kinds  *sim.Kinds // with which writes are merged
-	err    error      // why there are none
+	err    error      // the reason, if kinds is nil
 }
 
 // NewUnsent returns no writes. It knows the schemas of Kubernetes' own kinds.
