@@ -65,7 +65,7 @@ func (a *Admission) Admit(ctx context.Context, pl, old *plan.Plan, start starter
 	return composed, nil
 }
 
-// succeed returns the versions that the rules of a plan have from now on.
+// activate returns the versions that the rules of a plan have from now on.
 func (a *Admission) activate(ctx context.Context, was *inventory.Recorded,
 	pl, old *plan.Plan) (plan.ActiveRules, error) {
 	s := plan.AllActive(pl.Loaded)
@@ -81,10 +81,7 @@ func (a *Admission) activate(ctx context.Context, was *inventory.Recorded,
 	var earlier []*rules.Rule
 	for i := range changed {
 		c := &changed[i]
-		excess := a.Excess(c, counts[c.Of])
-		if excess == "" && counts[c.Of].Unknown && was.Holds(c.Hash()) {
-			excess = "the change of rule \"" + c.Key.Rule + "\" was held, and its objects cannot be counted now"
-		}
+		excess := a.Excess(was, c, counts[c.Of])
 		if was.RollsOut(c.Key.Kind, c.Hash()) {
 			excess = "" // It was counted or approved before its rollout began.
 		}
@@ -102,6 +99,9 @@ func (a *Admission) activate(ctx context.Context, was *inventory.Recorded,
 		switch {
 		case excess != "":
 			s.Holds[c.Of] = a.Hold(c, excess, counts[c.Of], last)
+			if counts[c.Of].Unlisted != nil {
+				s.CountAgain = a.Clock.Now().Add(recheckEvery)
+			}
 			if last != nil {
 				earlier = append(earlier, last)
 			}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"reconcel/engine/access"
 	"reconcel/engine/cleanup"
 	"reconcel/engine/decide"
@@ -24,23 +26,31 @@ type deletionCounter struct {
 	pass *reconcile.Pass
 }
 
-// Excess returns what a change does that is more than its rule may delete and replace, or "".
-func (a *Admission) Excess(c *plan.Change, t *plan.DeletionCount) string {
-	if t == nil || t.Deleted+t.Replaced <= a.Cluster.MostDeletions(c.Now, t.Objects) {
-		return ""
-	}
+// Excess returns what a change does that is more than its rule may delete and replace, or why that is not known, or "".
+// Nothing can be deleted of kinds that may not be listed; so only a change that was held waits for them.
+func (a *Admission) Excess(was *inventory.Recorded, c *plan.Change, t *plan.DeletionCount) string {
 	what := "the new version of"
 	if c.Now == nil {
 		what = "the removal of"
 	}
-	return fmt.Sprintf("%s rule %q would %s of %d objects", what, c.Key.Rule, t.Doing(), t.Objects)
+	switch {
+	case t.Deleted+t.Replaced > a.Cluster.MostDeletions(c.Now, t.Objects):
+		return fmt.Sprintf("%s rule %q would %s of %d objects", what, c.Key.Rule, t.Doing(), t.Objects)
+	case t.Unlisted != nil && (was.Holds(c.Hash()) || !apierrors.IsForbidden(t.Unlisted)):
+		return fmt.Sprintf("%s rule %q waits until its objects can be listed (%v), to count what it would delete",
+			what, c.Key.Rule, t.Unlisted)
+	}
+	return ""
 }
 
 // Hold returns the hold of a change with an excess.
 func (a *Admission) Hold(c *plan.Change, excess string, t *plan.DeletionCount, last *rules.Rule) plan.Hold {
 	h := plan.Hold{Hash: c.Hash(), Since: c.Old.Digest, Brief: excess + "; to approve: " + a.approval(c.Hash()),
 		Suspends: last == nil}
-	h.Message = excess + ": " + t.Named() + "; to approve: " + a.approval(c.Hash())
+	if names := t.Named(); names != "" {
+		excess += ": " + names
+	}
+	h.Message = excess + "; to approve: " + a.approval(c.Hash())
 	return h
 }
 
@@ -81,16 +91,16 @@ func (a *Admission) CountDeletions(ctx context.Context, pl *plan.Plan,
 			}
 			if err != nil {
 				a.Log.Debug("objects of a removed rule not counted", "rule", c.Key.Rule, "kind", gvk.Kind, "error", err)
-				counts[c.Of].Unknown = true
+				counts[c.Of].Unlisted = fmt.Errorf("%s: %w", gvk.Kind, err)
 			}
 		}
 	}
-	for gk, pk := range pl.Primaries {
-		for _, r := range pk.Rules {
-			if t := counts[plan.RuleOf{Name: r.Name, Kind: gk}]; t != nil {
-				t.Unknown = !pk.Countable(r)
-			}
+	for i := range changed {
+		if c := &changed[i]; c.Now != nil {
+			counts[c.Of].Unlisted = pl.Primaries[c.Of.Kind].Unlisted(c.Now, c.Old.Kinds())
 		}
+	}
+	for _, pk := range pl.Primaries {
 		cache, err := pk.Watch.Cache()
 		if err != nil {
 			continue

@@ -28,7 +28,7 @@ type Rollouts struct {
 const pendingInterval = time.Second
 
 // DecidePending continues the rollouts of a plan, and reports whether its program must be
-// loaded again: a user has approved a change, or a rollout is complete.
+// loaded again: a user has approved a change, a rollout is complete, or it is time to count again.
 func (r *Rollouts) DecidePending(ctx context.Context, pl *plan.Plan) (again bool, err error) {
 	if !pl.Pending() {
 		return false, nil
@@ -37,6 +37,7 @@ func (r *Rollouts) DecidePending(ctx context.Context, pl *plan.Plan) (again bool
 	if err != nil || len(was.Entries) == 0 {
 		return false, err // Without entries, the ConfigMap was deleted. The cleanup restores it.
 	}
+	again = !pl.CountAgain.IsZero() && !r.Clock.Now().Before(pl.CountAgain)
 	for of, h := range pl.Holds {
 		now := was.Entries[inventory.Key{Rule: of.Name, Kind: of.Kind.String()}]
 		again = again || was.Approved(h.Hash) || now.Digest != h.Since // For a dry run, the controller decides.
@@ -57,7 +58,7 @@ func (r *Rollouts) continueRollout(ctx context.Context, pk *plan.PrimaryKind,
 	ro := pk.Rollout
 	is := ro.State()
 	if now != is || r.DryRun != nil || is.State != inventory.Progressing {
-		return now != is, nil
+		return now != is || is.State == inventory.Complete, nil // A reload that failed is tried again.
 	}
 	next := ro.Next(pk)
 	if next.State == is.State && next.Reached == is.Reached {
@@ -122,11 +123,25 @@ func (r *Rollouts) WatchPending(ctx context.Context, pl *plan.Plan) {
 			r.Log.Warn("background task failed, will retry", "task", "held rules", "error", err)
 		}
 		if again {
-			select {
-			case r.Reloads <- access.Reload{Program: pl.Loaded, Done: make(chan error, 1)}: // It ends this task.
-			case <-ctx.Done():
-			}
+			r.reload(ctx, pl)
 		}
 		outcome.Sleep(ctx, pendingInterval)
+	}
+}
+
+// reload loads the program of a plan again, which ends ctx if it succeeds.
+func (r *Rollouts) reload(ctx context.Context, pl *plan.Plan) {
+	again := access.Reload{Program: pl.Loaded, Done: make(chan error, 1)}
+	select {
+	case r.Reloads <- again:
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case err := <-again.Done:
+		if err != nil && ctx.Err() == nil {
+			r.Log.Warn("background task failed, will retry", "task", "reload of held rules", "error", err)
+		}
+	case <-ctx.Done():
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -20,6 +21,8 @@ type ActiveRules struct {
 	Holds    map[RuleOf]Hold
 	Rollouts map[schema.GroupKind]*Rollout
 	Used     []string // hashes of approved changes
+
+	CountAgain time.Time // when to count what could not be listed; zero: everything was
 }
 
 // A Hold is a changed version of a rule that does not take effect.

@@ -18,7 +18,7 @@ type DeletionCount struct {
 	Deleted  int
 	Replaced int
 	first    []string // of the deleted and replaced ones, by name
-	Unknown  bool     // some objects of the rule cannot be listed now
+	Unlisted error    // why some objects of the rule are not known
 }
 
 // firstOf is how many objects a message names.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -70,15 +71,24 @@ func (pk *PrimaryKind) HasObjectOf(counts map[RuleOf]*DeletionCount, req ident.R
 	return false
 }
 
-// Countable reports whether the caches show all objects of a rule. A kind that the API server does not serve has none.
-func (pk *PrimaryKind) Countable(r *rules.Rule) bool {
-	return !slices.ContainsFunc(slices.Concat(pk.ByRule[r], []*watch.Watch{pk.Watch}), func(w *watch.Watch) bool {
+// Unlisted returns why the caches do not show all primaries of a rule, and all its objects of some kinds, or nil. A kind
+// that the API server does not serve has none.
+func (pk *PrimaryKind) Unlisted(r *rules.Rule, kinds []schema.GroupVersionKind) error {
+	for _, w := range slices.Concat([]*watch.Watch{pk.Watch}, pk.ByRule[r]) {
+		if w != pk.Watch && !slices.ContainsFunc(kinds, func(gvk schema.GroupVersionKind) bool {
+			return gvk.GroupKind() == w.GVK.GroupKind()
+		}) {
+			continue
+		}
 		c, err := w.Cache()
 		if err == nil {
 			err = c.Unlisted()
 		}
-		return err != nil && !discover.IsNoKind(err)
-	})
+		if err != nil && !discover.IsNoKind(err) {
+			return fmt.Errorf("%s: %w", w.GVK.Kind, err)
+		}
+	}
+	return nil
 }
 
 // MayHaveDeselected reports whether the rules write into objects of the kind, and

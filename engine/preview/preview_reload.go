@@ -91,7 +91,7 @@ func (v *Preview) Held(ctx context.Context, ran *inventory.Recorded) (held []inv
 	}
 	for i := range changed {
 		c := &changed[i]
-		if excess := e.Admission.Excess(c, counts[c.Of]); excess != "" && !ran.Approved(c.Hash()) {
+		if excess := e.Admission.Excess(ran, c, counts[c.Of]); excess != "" && !ran.Approved(c.Hash()) {
 			held = append(held, inventory.HeldChange{Rule: c.Key.Rule, Kind: c.Key.Kind, Hash: c.Hash(),
 				Message: e.Admission.Hold(c, excess, counts[c.Of], nil).Message})
 		}

@@ -2,10 +2,14 @@ package world
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"reconcel/engine/discover"
 	"reconcel/rules"
 )
 
@@ -48,3 +52,23 @@ func (w *World) Wrap(client func(dynamic.Interface) dynamic.Interface) {
 
 // Pass lets time pass while something else is going on.
 func (w *World) Pass(d time.Duration) { w.clock.SetTime(w.clock.Now().Add(d)) }
+
+// Unserve makes kinds unavailable to later controllers, as those of an aggregated API whose server does not answer, until
+// serve is called.
+func (w *World) Unserve(down ...schema.GroupKind) (serve func()) {
+	ks := &unserved{kinds{w.options.Kinds}, down}
+	w.kinds = ks
+	return func() { ks.down = nil }
+}
+
+type unserved struct {
+	kinds
+	down []schema.GroupKind
+}
+
+func (ks *unserved) Find(ctx context.Context, gvk schema.GroupVersionKind) (discover.Kind, error) {
+	if slices.Contains(ks.down, gvk.GroupKind()) {
+		return discover.Kind{}, discover.UnavailableError{GV: gvk.GroupVersion(), Err: errors.New("the server is unavailable")}
+	}
+	return ks.kinds.Find(ctx, gvk)
+}

@@ -224,3 +224,42 @@ func TestRolloutPassesPausedResources(t *testing.T) {
 		t.Errorf("there are %s", got)
 	}
 }
+
+// TestUnlistedWhileRulesChange restarts with other rules while a kind cannot be listed. What they delete is counted later: a
+// small change takes effect then, and a large one is held.
+func TestUnlistedWhileRulesChange(t *testing.T) {
+	cats := func(n int) string {
+		return fmt.Sprintf("  - id: cats\n    forEach: {n: lists.range(%d)}\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: \"cat-${n}\"}, data: {revision: one}}\n", n)
+	}
+	before := fooRule("one", "  onRuleRemoval: delete\n", cats(20))
+	for name, c := range map[string]struct{ after, want string }{
+		"fewer objects":        {fooRule("one", "  onRuleRemoval: delete\n", cats(19)), "map[one:19]"},
+		"far fewer objects":    {fooRule("one", "  onRuleRemoval: delete\n", cats(2)), "map[one:20]"},
+		"a removed child":      {fooRule("one", "  onRuleRemoval: delete\n"), "map[one:20]"},
+		"a removed rule":       {forService, "map[one:20]"},
+		"a rule for a service": {strings.Replace(before, "apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo", "apiVersion: v1, kind: Service", 1), "map[one:20]"},
+	} {
+		for _, down := range []schema.GroupKind{{Kind: "ConfigMap"}, fooKind} {
+			t.Run(name+" and no "+down.Kind, func(t *testing.T) {
+				w := begin(t, before)
+				serve := w.Unserve(down)
+				if err := w.RestartWith(t.Context(), parsed(t, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"+c.after)); err != nil {
+					t.Fatal(err)
+				}
+				if err := w.Advance(t.Context(), time.Minute); err != nil {
+					t.Fatal(err)
+				}
+				if got := revisions(w); got != "map[one:20]" {
+					t.Errorf("while they cannot be listed, there are %s", got)
+				}
+				serve()
+				if err := w.Advance(t.Context(), time.Hour); err != nil {
+					t.Fatal(err)
+				}
+				if got := revisions(w); got != c.want {
+					t.Errorf("after that, there are %s, want %s", got, c.want)
+				}
+			})
+		}
+	}
+}

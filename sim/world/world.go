@@ -16,6 +16,7 @@ import (
 
 	"reconcel/engine"
 	"reconcel/engine/access"
+	"reconcel/engine/discover"
 	"reconcel/engine/plan"
 	"reconcel/engine/preview"
 	"reconcel/rules"
@@ -48,6 +49,7 @@ type World struct {
 	controller
 	dryRuns []controller
 	client  dynamic.Interface // the controller's
+	kinds   discover.Kinds    // as the controller finds them
 	shown   int               // how many changes the controllers have seen
 }
 
@@ -82,7 +84,7 @@ func New(options Options) (*World, error) {
 	if w.cluster, err = sim.New(sim.Options{Kinds: options.Kinds, Clock: w.clock}); err != nil {
 		return nil, err
 	}
-	w.client = w.cluster.Client(Controller)
+	w.client, w.kinds = w.cluster.Client(Controller), kinds{options.Kinds}
 	return w, w.start(context.Background())
 }
 
@@ -102,7 +104,7 @@ func (w *World) start(ctx context.Context) error {
 func (w *World) newController(coverage *rules.Coverage, dry plan.DryRun) controller {
 	q := NewQueue(w.clock)
 	dependencies := engine.Dependencies{
-		Client: w.client, Kinds: kinds{w.options.Kinds}, Events: w.cluster,
+		Client: w.client, Kinds: w.kinds, Events: w.cluster,
 		Clock: w.clock, Queue: q, Random: evenly, InFlight: 1, Coverage: coverage,
 	}
 	options := access.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller,
