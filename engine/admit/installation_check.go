@@ -177,5 +177,5 @@ func (a *Admission) reconsider(ctx context.Context, pl *plan.Plan) error {
 	return nil
 }
 
-// recheckEvery is how often refused rules are checked again.
+// recheckEvery is how often refused rules are checked again, and changes that could not be counted are counted.
 const recheckEvery = 10 * time.Second

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,6 +29,14 @@ type content struct {
 	approved []string
 	rollouts map[string]Rollout
 	rejected *Rejected
+}
+
+// clone returns a copy whose lists can be changed: of nil, an empty one.
+func (c *content) clone() content {
+	if c == nil {
+		return content{entries: map[Key]Entry{}, rollouts: map[string]Rollout{}}
+	}
+	return content{maps.Clone(c.entries), slices.Clone(c.held), slices.Clone(c.approved), maps.Clone(c.rollouts), c.rejected}
 }
 
 // A HeldChange is a change of a rule that does not take effect until a user approves it.

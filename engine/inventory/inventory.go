@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,7 +44,9 @@ type Inventory struct {
 
 	mu      sync.Mutex     // one change at a time
 	program *rules.Program // of the last Extend
-	last    *content       // as last read or written; nil: not yet
+	next    []*rules.Rule  // of the last Extend
+
+	last atomic.Pointer[content] // as last written, or read since; nil: not yet
 }
 
 // New returns the inventory of an installation.
@@ -71,7 +74,7 @@ type Check struct {
 // Extend adds what the program renders. Nothing is added for refused rules.
 func (inv *Inventory) Extend(ctx context.Context, program *rules.Program, check Check) error {
 	return inv.change(ctx, func(c *content) error {
-		inv.program = program
+		inv.program, inv.next = program, check.Next
 		named := c.revisions()
 		inv.merge(c.entries, program, check)
 		for _, r := range check.Next {
@@ -117,7 +120,7 @@ func (inv *Inventory) Entries(ctx context.Context) (entries map[Key]Entry, found
 	return c.entries, stored != nil, inv.describe(err)
 }
 
-// RemoveKind removes a kind from a rule's entry, unless the rule of the last
+// RemoveKind removes a kind from a rule's entry, unless a version of the rule of the last
 // Extend renders it: the caller may follow an older program.
 func (inv *Inventory) RemoveKind(ctx context.Context, of Key, gvk schema.GroupVersionKind) error {
 	return inv.change(ctx, func(c *content) error {
@@ -201,8 +204,13 @@ func put(entries map[Key]Entry, of Key, entry Entry) {
 }
 
 func (inv *Inventory) renders(of Key, gvk schema.GroupVersionKind) bool {
-	r := inv.rule(of)
-	return r != nil && slices.ContainsFunc(r.Children, func(c *rules.Child) bool { return c.GVK == gvk })
+	versions := slices.Clone(inv.next)
+	if r := inv.rule(of); r != nil {
+		versions = append(versions, r)
+	}
+	return slices.ContainsFunc(versions, func(r *rules.Rule) bool {
+		return KeyOf(r) == of && slices.Contains(r.ChildKinds(), gvk)
+	})
 }
 
 // rule returns a rule of the last Extend, or nil.
@@ -260,7 +268,7 @@ func (inv *Inventory) tryChange(ctx context.Context, edit func(*content) error) 
 		_, err = inv.client.Update(ctx, stored, metav1.UpdateOptions{FieldManager: inv.options.FieldManager})
 	}
 	if err == nil {
-		inv.last = &c
+		inv.last.Store(&c)
 	}
 	return err
 }
@@ -287,7 +295,7 @@ func (inv *Inventory) Restore(ctx context.Context) (restored bool, err error) {
 	}
 	inv.mu.Lock()
 	defer inv.mu.Unlock()
-	if inv.last == nil {
+	if inv.last.Load() == nil {
 		return false, nil
 	}
 	c, stored, err := inv.read(ctx)
@@ -295,23 +303,23 @@ func (inv *Inventory) Restore(ctx context.Context) (restored bool, err error) {
 		return false, inv.describe(err)
 	}
 	if stored != nil {
-		inv.last = &c
+		inv.last.Store(&c)
 		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	restored, err = inv.create(ctx, inv.last)
+	restored, err = inv.create(ctx, &c)
 	return restored, inv.describe(err)
 }
 
-// read returns the content and the ConfigMap, which is nil if there is none. A
-// damaged entry is an error, and not an empty inventory.
+// read returns the content and the ConfigMap, which is nil if there is none. One that was deleted while this
+// process runs has its last content. A damaged entry is an error, and not an empty inventory.
 func (inv *Inventory) read(ctx context.Context) (content, *unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	configMap, err := inv.client.Get(ctx, Name(inv.options.Installation), metav1.GetOptions{})
 	if answer.IsAbsent(err) {
-		return content{entries: map[Key]Entry{}, rollouts: map[string]Rollout{}}, nil, nil
+		return inv.last.Load().clone(), nil, nil
 	}
 	if err != nil {
 		return content{}, nil, err

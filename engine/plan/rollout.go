@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -105,7 +106,7 @@ func (ro *Rollout) Next(pk *PrimaryKind) inventory.Rollout {
 	}
 	var rest []uint64
 	is.Updated, is.Resources = 0, 0
-	waits := false
+	waits := cache.Unlisted() != nil && !apierrors.IsForbidden(cache.Unlisted())
 	for o := range cache.All() {
 		req := ident.RequestFor(ro.Kind, o)
 		if o.Terminating() || !pk.Follows(req.Namespace) {

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"reconcel/sim/world"
 )
 
 // TestHeldChanges makes changes of all sorts that delete too much. All objects stay.
@@ -188,11 +190,53 @@ func TestHeldWithoutInventory(t *testing.T) {
 	if err := inventories.Delete(t.Context(), "reconcel-inventory", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	for _, text := range []string{"two", "three"} {
+		if err := w.Reload(t.Context(), parsed(t, heldChange(2, text))); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := w.Advance(t.Context(), time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	if got := revisions(w); got != "map[one:20]" {
 		t.Errorf("there are %s", got)
+	}
+}
+
+// TestRolloutRemembersKinds restarts in a rollout that has not made objects of its new kind yet. They are found when the rule
+// is removed.
+func TestRolloutRemembersKinds(t *testing.T) {
+	secrets := func(w *world.World) (n int) {
+		for _, o := range w.Objects() {
+			if o.GetKind() == "Secret" {
+				n++
+			}
+		}
+		return n
+	}
+	rule := func(more string) string {
+		return fooRule("one", "  onRuleRemoval: delete\n  rollout: {maxUnavailable: 1}\n",
+			"  - id: cats\n    readyWhen: 'false'\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: cat}, data: {revision: one}}\n"+more)
+	}
+	w := begin(t, rule(""))
+	reload(t, w, rule("  - id: late\n    when: self.spec.replicas == 3\n    template: {apiVersion: v1, kind: Secret, metadata: {name: late}}\n"))
+	again(t, w)
+	if err := w.Advance(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	merge(t, w, []byte(`{"spec":{"replicas":3}}`))
+	if err := w.Advance(t.Context(), time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if n := secrets(w); n != 1 {
+		t.Fatalf("there are %d Secrets", n)
+	}
+	reload(t, w, forService)
+	if err := w.Advance(t.Context(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if n := secrets(w); n != 0 {
+		t.Errorf("the removed rule leaves %d Secrets", n)
 	}
 }
 
