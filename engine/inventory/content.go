@@ -36,7 +36,8 @@ func (c *content) clone() content {
 	if c == nil {
 		return content{entries: map[Key]Entry{}, rollouts: map[string]Rollout{}}
 	}
-	return content{maps.Clone(c.entries), slices.Clone(c.held), slices.Clone(c.approved), maps.Clone(c.rollouts), c.rejected}
+	return content{entries: maps.Clone(c.entries), held: slices.Clone(c.held), approved: slices.Clone(c.approved),
+		rollouts: maps.Clone(c.rollouts), rejected: c.rejected}
 }
 
 // A HeldChange is a change of a rule that does not take effect until a user approves it.
