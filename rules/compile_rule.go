@@ -122,11 +122,14 @@ func (c *compiler) compileStatus() {
 	slices.Sort(c.rule.StatusKeys)
 }
 
-// statusPaths records the keys that lead to each field of the status, by its name in messages.
+// statusPaths records the keys that lead to each field of the status, by its name in messages. All of a list has the path of
+// the list.
 func (c *compiler) statusPaths(n *source.Node, where string, keys []string) {
+	c.rule.statusPaths[where] = keys
 	for _, f := range n.Fields {
-		at, path := expr.Join(where, f.Key.Value), append(slices.Clone(keys), f.Key.Value)
-		c.rule.statusPaths[at] = path
-		c.statusPaths(f.Value, at, path)
+		c.statusPaths(f.Value, expr.Join(where, f.Key.Value), append(slices.Clone(keys), f.Key.Value))
+	}
+	for i, item := range n.Items {
+		c.statusPaths(item, fmt.Sprintf("%s[%d]", where, i), keys)
 	}
 }

@@ -191,7 +191,7 @@ func (s *StatusDraft) digest(conditions []rules.Condition) [16]byte {
 			b = append(b, r.Status...)
 		}
 		b = append(b, 0)
-		if s.keepsStatus(r) {
+		if s.unevaluated(r) || r.StatusErr != nil {
 			b = append(b, 1)
 		}
 		for _, entry := range r.UndecidedConditions {
@@ -210,14 +210,7 @@ func (s *StatusDraft) digest(conditions []rules.Condition) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// keepsStatus reports whether the rule could not render all its status fields. The
-// missing fields then keep their last values, because an error does not mean
-// that they are absent.
-func (s *StatusDraft) keepsStatus(r *rules.RuleResult) bool {
-	return r.StatusErr != nil || s.unevaluated(r)
-}
-
-// unevaluated reports whether nothing is known about the rule's status.
+// unevaluated reports whether nothing is known about the rule's status. All its fields then keep their last values.
 func (s *StatusDraft) unevaluated(r *rules.RuleResult) bool {
 	if r.Err != nil && !r.Invalid || s.silent(r) {
 		return true
@@ -244,15 +237,9 @@ func (s *StatusDraft) desired(conditions []rules.Condition, owned managedfields.
 			}
 			mergeStatus(desired, rendered)
 		}
-		if !s.keepsStatus(r) {
-			continue
-		}
-		for _, key := range r.Rule.StatusKeys {
-			if _, rendered := desired[key]; rendered {
-				continue
-			}
-			if value, ok := live[key]; ok && owned.Owns(fieldpath.MakePathOrDie("status", key)) {
-				desired[key] = value
+		if s.unevaluated(r) {
+			for _, key := range r.Rule.StatusKeys {
+				keepStatus(desired, live, owned, []string{key})
 			}
 		}
 		for _, path := range r.StatusFailed {
@@ -267,7 +254,7 @@ func (s *StatusDraft) desired(conditions []rules.Condition, owned managedfields.
 
 // keepStatus keeps the live value of a field that failed: what cannot be computed is not absent.
 func keepStatus(desired, live map[string]any, owned managedfields.Set, path []string) {
-	if _, rendered, err := unstructured.NestedFieldNoCopy(desired, path...); rendered || err != nil || len(path) == 0 {
+	if _, rendered, err := unstructured.NestedFieldNoCopy(desired, path...); rendered || err != nil {
 		return
 	}
 	value, found, err := unstructured.NestedFieldCopy(live, path...)

@@ -13,6 +13,7 @@ import (
 var commonInputs = []string{
 	"metadata.generation", "status.observedGeneration",
 	"status.conditions[].type", "status.conditions[].status", "status.conditions[].reason", "status.conditions[].message",
+	"status.conditions[].observedGeneration",
 }
 
 // inputs are the fields that Judge and Finished read of some kinds besides commonInputs.
@@ -41,7 +42,7 @@ var inputs = map[schema.GroupKind][]string{
 	},
 	{Group: "", Kind: "Service"}:                   {"spec.clusterIP", "spec.type"},
 	{Group: "", Kind: "PersistentVolumeClaim"}:     {"status.phase"},
-	{Group: "policy", Kind: "PodDisruptionBudget"}: {"status.desiredHealthy", "status.currentHealthy"},
+	{Group: "policy", Kind: "PodDisruptionBudget"}: {"status.desiredHealthy", "status.currentHealthy", "status.expectedPods"},
 }
 
 // KeepInputs keeps what Judge reads of an object.

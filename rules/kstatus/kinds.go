@@ -31,6 +31,9 @@ func claimReady(o status) (Readiness, string) {
 }
 
 func budgetReady(o status) (Readiness, string) {
+	if n, ok := o.numberIn(o.status, "expectedPods"); ok && n == 0 {
+		return Ready, "" // It is computed. Of no Pods, none is ever healthy.
+	}
 	want, ok := o.numberIn(o.status, "desiredHealthy")
 	if !ok {
 		return Progressing, "its controller has not observed it yet"

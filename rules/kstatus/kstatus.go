@@ -21,10 +21,8 @@ const (
 // Judge returns the readiness of an object of any kind, and why it is not ready.
 func Judge(gk schema.GroupKind, object map[string]any) (Readiness, string) {
 	o := statusOf(object)
-	if seen, ok := o.numberIn(o.status, "observedGeneration"); ok {
-		if generation, ok := o.numberIn(o.metadata, "generation"); ok && seen != generation {
-			return Progressing, "its controller has not observed the last change yet"
-		}
+	if !o.observed() {
+		return Progressing, "its controller has not observed the last change yet"
 	}
 	if c := o.condition("Stalled"); c.state == "True" {
 		return Stalled, c.message()

@@ -15,7 +15,7 @@ var meanings = map[schema.GroupKind]string{
 	{Group: "", Kind: "Service"}: "it exists, and has an address if it is a load " +
 		"balancer",
 	{Group: "", Kind: "PersistentVolumeClaim"}:                        "it is bound",
-	{Group: "policy", Kind: "PodDisruptionBudget"}:                    "enough Pods are healthy",
+	{Group: "policy", Kind: "PodDisruptionBudget"}:                    "enough of its Pods are healthy",
 	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}: "the API server serves its kind",
 }
 

@@ -17,6 +17,24 @@ func statusOf(object map[string]any) status {
 	return o
 }
 
+// observed reports whether the controller of the object has observed its last change, as far as the status tells. The
+// generations of conditions count if the status as a whole has none: a controller may renew only those that change.
+func (o status) observed() bool {
+	generation, known := o.numberIn(o.metadata, "generation")
+	if !known {
+		return true
+	}
+	if seen, ok := o.numberIn(o.status, "observedGeneration"); ok {
+		return seen == generation
+	}
+	for _, name := range [...]string{"Stalled", "Reconciling", "Ready", "Available"} {
+		if seen, ok := o.numberIn(o.condition(name).fields, "observedGeneration"); ok && seen < generation {
+			return false
+		}
+	}
+	return true
+}
+
 // A condition is one of an object's conditions.
 type condition struct {
 	name   string
