@@ -13,13 +13,17 @@ import (
 // An Ownership says how the API server records owners in the objects of a custom kind.
 type Ownership struct {
 	Conditions ConditionList
+	// ConditionFields are the fields that a condition can have; nil: any. An apply with others would be rejected.
+	ConditionFields []string
 	// Granular is what an object has besides its metadata; nil if that is not known.
 	Granular *managedfields.Granular
 }
 
 // OwnershipOf returns the ownership of a kind by its schema.
 func OwnershipOf(set *kindschema.Set, gvk schema.GroupVersionKind) Ownership {
-	o := Ownership{Conditions: conditionsOf(set.Conditions(gvk)), Granular: granularIn(set, set.Schema(gvk), nil)}
+	conditions := set.Conditions(gvk)
+	o := Ownership{Conditions: conditionsOf(conditions), ConditionFields: set.ConditionFields(conditions),
+		Granular: granularIn(set, set.Schema(gvk), nil)}
 	if o.Granular != nil {
 		delete(o.Granular.Fields, "metadata") // It has the API server's own type.
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -134,7 +135,7 @@ func (s *StatusDraft) keepsCondition(kind string) bool {
 }
 
 // condition completes one condition. It keeps the live lastTransitionTime unless
-// the status changes.
+// the status changes. Fields that the kind does not have are left out.
 func (s *StatusDraft) condition(c *rules.Condition, live map[string]any, now time.Time) map[string]any {
 	since := now.UTC().Format(time.RFC3339)
 	if old, ok := live["lastTransitionTime"].(string); ok && live["status"] == string(c.Status) {
@@ -146,6 +147,7 @@ func (s *StatusDraft) condition(c *rules.Condition, live map[string]any, now tim
 	if s.Cache.Kind().Status {
 		entry["observedGeneration"] = s.view.Generation()
 	}
+	maps.DeleteFunc(entry, func(field string, _ any) bool { return !s.Cache.HasConditionField(field) })
 	return entry
 }
 

@@ -145,7 +145,8 @@ func (r *Reporter) reportSynced() {
 func (r *Reporter) saysReady(generation int64) bool {
 	c := LiveConditions(r.Self.Content())[outcome.ConditionReady]
 	observed, _ := c["observedGeneration"].(int64)
-	return c["status"] == string(metav1.ConditionTrue) && observed == generation
+	return c["status"] == string(metav1.ConditionTrue) &&
+		(observed == generation || !r.Cache.HasConditionField("observedGeneration"))
 }
 
 // frozen reports whether the rule must not write to the primary now.

@@ -69,6 +69,12 @@ func (c *Cache) Conditions() (list discover.ConditionList, ok bool) {
 	return known.Conditions, true
 }
 
+// HasConditionField reports whether a condition of a primary's kind can have a field.
+func (c *Cache) HasConditionField(name string) bool {
+	known := c.ownership.Load()
+	return known == nil || known.ConditionFields == nil || slices.Contains(known.ConditionFields, name)
+}
+
 // Granular returns the granular fields of a custom kind, or nil until they are known. It is another
 // one when the schema has changed.
 func (c *Cache) Granular() *managedfields.Granular {

@@ -197,6 +197,15 @@ func (s *Set) Conditions(gvk runtimeschema.GroupVersionKind) *spec.Schema {
 	return at
 }
 
+// ConditionFields returns the fields that a condition can have, by the schema of status.conditions; nil: any.
+func (s *Set) ConditionFields(conditions *spec.Schema) []string {
+	item := s.Resolve(itemOf(s.Resolve(conditions)))
+	if item == nil || len(item.Properties) == 0 || hasExtension(item, preserveUnknown) {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(item.Properties))
+}
+
 // HasOwners reports whether the API server records an owner for each of an object's
 // conditions, by the schema of status.conditions.
 func HasOwners(conditions *spec.Schema) bool {
