@@ -122,8 +122,8 @@ func (c *compiler) compileStatus() {
 	slices.Sort(c.rule.StatusKeys)
 }
 
-// statusPaths records the keys that lead to each field of the status, by its name in messages. All of a list has the path of
-// the list.
+// statusPaths records the keys that lead to each field of the status, by its name in messages. All of a list has the
+// path of the list.
 func (c *compiler) statusPaths(n *source.Node, where string, keys []string) {
 	c.rule.statusPaths[where] = keys
 	for _, f := range n.Fields {
