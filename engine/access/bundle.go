@@ -17,8 +17,8 @@ import (
 
 // This file has the primaries of rules for the cluster. Their ConfigMaps are in the
 // namespace of the installation. They show the state of a bundle and can pause it, but they
-// do not decide whether it exists: the rule does. So a ConfigMap that is deleted comes back,
-// and its loss affects no object of the bundle.
+// do not decide whether it exists: the rule does. So a ConfigMap that is deleted comes back
+// as it was last seen, and its loss affects no object of the bundle.
 
 // BundleOf returns the primary that stands for a rule for the cluster.
 func (c *Cluster) BundleOf(rule string) ident.Request {
@@ -26,11 +26,18 @@ func (c *Cluster) BundleOf(rule string) ident.Request {
 }
 
 // CreateBundle creates the ConfigMap of a bundle, or restores its label. Rules find the
-// bundle by the label: a wrong one must not deselect it.
+// bundle by the label: a wrong one must not deselect it. What was done is as in the last state
+// of the ConfigMap, which is nil if this process has not seen it.
 func (c *Cluster) CreateBundle(ctx context.Context, primary *plan.PrimaryKind, k ident.Kind,
-	rule string) (*watch.Object, error) {
+	rule string, last *watch.Object) (*watch.Object, error) {
 	req := c.BundleOf(rule)
-	body, err := rules.NewBundle(req, rule).MarshalJSON()
+	u := rules.NewBundle(req, rule)
+	if last != nil {
+		if done, found := plan.DoneText(last, rule); found {
+			u.SetAnnotations(map[string]string{rules.DonePrefix + rule: done})
+		}
+	}
+	body, err := u.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}

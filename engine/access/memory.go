@@ -28,6 +28,7 @@ type Memory struct {
 	Deleted      map[types.UID]Deletion
 	Status       WrittenStatus
 	Reads        watch.Reads
+	Bundle       *watch.Object            // the ConfigMap of a bundle as last seen; it may be deleted
 	Self         *watch.Object            // the response to our last write of the primary, until the cache catches up
 	patches      map[string]*WrittenPatch // by manager
 	marks        map[string]*Mark         // by finalizer or annotation

@@ -14,6 +14,9 @@ import (
 // nil if no rule has the bundle and nothing of it is left to decide about.
 func (e *Reconciler) findBundle(ctx context.Context, primary *plan.PrimaryKind, cache *watch.Cache,
 	cached *watch.Object, req ident.Request) (*watch.Object, error) {
+	if cached != nil {
+		e.Memories.Get(req).Bundle = cached
+	}
 	i := slices.IndexFunc(primary.Rules, func(r *rules.Rule) bool { return e.Cluster.BundleOf(r.Name) == req })
 	admitted := primary.Plan.Admitted.Load()
 	switch {
@@ -23,7 +26,7 @@ func (e *Reconciler) findBundle(ctx context.Context, primary *plan.PrimaryKind, 
 	case i >= 0 && cached != nil && rules.BundleRule(cached.Content()) == primary.Rules[i].Name:
 		return cached, nil
 	case i >= 0:
-		return e.Cluster.CreateBundle(ctx, primary, cache.Kind(), primary.Rules[i].Name)
+		return e.Cluster.CreateBundle(ctx, primary, cache.Kind(), primary.Rules[i].Name, e.Memories.Get(req).Bundle)
 	case !primary.OrphanedObjects.Has(req):
 		e.Memories.Forget(req)
 		return nil, nil

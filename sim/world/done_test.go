@@ -120,6 +120,26 @@ func TestDoneInOtherCircumstances(t *testing.T) {
 			s.delete(jobs, "job")
 			s.has(jobs, "job")
 		}},
+		{"the ConfigMap of a rule for the cluster loses its label, and is deleted", strings.Replace(strings.Replace(fooRule("one", "", job), "for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}", "for: cluster\n  allow: {namespaces: [default]}", 1), "name: job", "name: job, namespace: default", 1), func(s *doneStage) {
+			bundles := s.w.Cluster().Client("someone").Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace("kube-system")
+			s.ends("Complete", `"succeeded":1`)
+			s.advance(20 * time.Minute)
+			s.lacks(jobs, "job")
+			for _, lose := range []func() error{
+				func() error {
+					_, err := bundles.Patch(s.Context(), "reconcel-bundle-one", types.MergePatchType, []byte(`{"metadata":{"labels":null}}`), metav1.PatchOptions{})
+					return err
+				},
+				func() error { return bundles.Delete(s.Context(), "reconcel-bundle-one", metav1.DeleteOptions{}) },
+			} {
+				if err := lose(); err != nil {
+					s.Fatal(err)
+				}
+				s.advance(20 * time.Minute)
+				again(s.T, s.w)
+				s.lacks(jobs, "job")
+			}
+		}},
 		{"a Job that failed is deleted by its TTL", fooRule("one", "", job), func(s *doneStage) {
 			s.ends("Failed", `"failed":1`)
 			s.advance(20 * time.Minute)
