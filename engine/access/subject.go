@@ -25,7 +25,7 @@ type Subject struct {
 	Reapply   bool      // apply every child, even without drift
 
 	Wanted    map[plan.ObjectKey]bool // the rendered objects, if there are many; see wants
-	Later     *View                   // of the rules that a rollout brings; nil until pruning asks for it
+	Later     *View                   // of the rules that a rollout brings; nil until LaterView
 	unread    map[*rules.Lookup]error // why the objects of a lookup are unknown
 	Stale     bool                    // the cache is behind
 	Confirmed bool                    // a live read has shown that the cached primary is up to date

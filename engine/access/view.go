@@ -155,6 +155,18 @@ func (p *View) Unlisted(ctx context.Context, r *rules.Rule) (kind, why string) {
 	return "", ""
 }
 
+// LaterView is the view of the rules that the primary gets when a rollout reaches it, and held changes are approved. It
+// is nil without them.
+func (p *View) LaterView() *View {
+	if p.Primary.Later != nil && p.Later == nil {
+		later := *p.Subject
+		later.Primary, later.Rendering, later.Wanted = p.Primary.Later, &rules.Rendering{}, nil
+		p.Later = &View{Subject: &later}
+		p.Later.Render(p.Clock.Now())
+	}
+	return p.Later
+}
+
 // A reconciliation reads children from the cache, combined with our own writes
 // and deletes that the cache does not show yet. Otherwise a lagging watch would
 // repeat a write or create a duplicate object.

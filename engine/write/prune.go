@@ -136,23 +136,11 @@ func (p *Pruner) keeping(r *rules.RuleResult, o *watch.Object, id rules.Identity
 	if k.Why != "" || held && p.Primary.Next == nil {
 		return k // A held rule goes on as it was.
 	}
-	if later := p.laterView(); later != nil &&
+	if later := p.View.LaterView(); later != nil &&
 		(later.Wants(id) || later.Rendering.MayRender(r.Rule, o.Child(), id) != "") {
 		k.Why = "a changed rule renders it when the change takes effect for the resource"
 	}
 	return k
-}
-
-// laterView is the view of the rules that the primary gets when a rollout reaches it, and held changes are approved. It
-// is nil without them.
-func (p *Pruner) laterView() *access.View {
-	if p.Primary.Later != nil && p.Later == nil {
-		later := *p.Subject
-		later.Primary, later.Rendering, later.Wanted = p.Primary.Later, &rules.Rendering{}, nil
-		p.Later = &access.View{Subject: &later}
-		p.Later.Render(p.Clock.Now())
-	}
-	return p.Later
 }
 
 // awaited names the child that replaces an object but has no object yet. The old
@@ -225,7 +213,7 @@ func (p *Pruner) PruneOrphaned(ctx context.Context) (total outcome.Outcome) {
 		return total
 	}
 	mayNeed := append(p.heirs(), p.View)
-	if later := p.laterView(); later != nil {
+	if later := p.View.LaterView(); later != nil {
 		mayNeed = append(mayNeed, later)
 	}
 	for _, l := range all {

@@ -137,13 +137,14 @@ func (t *Teardown) madeByAnother(rule *rules.Rule, o *watch.Object) bool {
 }
 
 // RenderedByAnother reports whether another rule that still matches the primary renders
-// the object.
+// the object, now or when the changes of the rules take effect for the primary.
 func (t *Teardown) RenderedByAnother(rule *rules.Rule, id rules.Identity) bool {
-	for i := range t.Rendering.Rules {
-		r := &t.Rendering.Rules[i]
-		if r.Rule != rule && r.Matches && !r.Teardown && plan.RendersObject(r, id) {
-			return true
-		}
+	renders := func(r rules.RuleResult) bool {
+		return r.Rule != rule && r.Matches && !r.Teardown && plan.RendersObject(&r, id)
 	}
-	return false
+	if slices.ContainsFunc(t.Rendering.Rules, renders) {
+		return true
+	}
+	later := t.View.LaterView()
+	return later != nil && !t.Self.Terminating() && slices.ContainsFunc(later.Rendering.Rules, renders)
 }

@@ -64,9 +64,15 @@ func TestMovedChildDuringARollout(t *testing.T) {
 	for name, after := range map[string][]string{
 		"the former rule stays": {fooRule("from", "  onRuleRemoval: delete\n"), fooRule("to", waves, stuck("two"), moved)},
 		"the former rule goes":  {fooRule("to", waves, stuck("two"), moved)},
+		"the former rule selects nothing": {strings.Replace(fooRule("from", "  onRuleRemoval: delete\n  teardown: ordered\n", moved), "kind: Foo}", "kind: Foo, when: 'false'}", 1),
+			fooRule("to", waves, stuck("two"), moved)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := begin(t, fooRule("from", "  onRuleRemoval: delete\n", moved), fooRule("to", waves, stuck("one")))
+			from := "  onRuleRemoval: delete\n"
+			if strings.Contains(after[0], "teardown") {
+				from += "  teardown: ordered\n"
+			}
+			w := begin(t, fooRule("from", from, moved), fooRule("to", waves, stuck("one")))
 			for i := range 3 {
 				foo := w.Cluster().Find(fooKind, "default", "example-foo").DeepCopy()
 				foo.SetName(fmt.Sprintf("foo-%d", i))
