@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -14,6 +15,7 @@ import (
 
 	"reconcel/engine/decide"
 	"reconcel/engine/discover"
+	"reconcel/engine/ident"
 	"reconcel/engine/managedfields"
 	"reconcel/engine/outcome"
 	"reconcel/engine/plan"
@@ -24,6 +26,7 @@ import (
 // A View is the cluster and the rules as one reconciliation sees them. It sends no request.
 type View struct {
 	*Subject
+	reader ident.Request // who is enqueued when a lookup changes; zero: the primary
 }
 
 // Refused reports whether the primary may have the report of another installation, which
@@ -167,6 +170,52 @@ func (p *View) LaterView() *View {
 	return p.Later
 }
 
+// Bundles are the views of the loaded rules for the cluster, now and later. One of them may take over an object of
+// another rule, as the rules for one primary may.
+func (p *View) Bundles() (all []*View) {
+	if !p.Primary.ForCluster() {
+		return nil
+	}
+	for _, pk := range []*plan.PrimaryKind{p.Primary, p.Primary.Later} {
+		if pk == nil {
+			continue
+		}
+		for _, r := range pk.Rules {
+			other := *p.Subject
+			other.Primary, other.Req = pk, p.Cluster.BundleOf(r.Name)
+			other.Self = watch.NewObject(rules.NewBundle(other.Req, r.Name), watch.Primary)
+			other.Rendering, other.Wanted = &rules.Rendering{}, nil
+			v := &View{Subject: &other, reader: p.Req}
+			v.Render(p.Clock.Now())
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// HeirOf returns the name of another rule for the cluster that wants an object, or "".
+func (p *View) HeirOf(id rules.Identity) string {
+	for _, v := range p.Bundles() {
+		if v.Req != p.Req && v.Wants(id) {
+			return rules.BundleRule(v.Self.Content())
+		}
+	}
+	return ""
+}
+
+// Released reports whether an object is of another rule for the cluster, which neither wants it nor may render it.
+func (p *View) Released(o *watch.Object, id rules.Identity) bool {
+	owner, tracked := o.Owner()
+	if !tracked || owner.Kind != rules.BundleKind.GroupKind() || owner == p.Req {
+		return false
+	}
+	return !slices.ContainsFunc(p.Bundles(), func(v *View) bool {
+		return v.Req == owner && (v.Wants(id) || slices.ContainsFunc(v.Primary.Rules, func(r *rules.Rule) bool {
+			return v.Rendering.MayRender(r, o.Child(), id) != ""
+		}))
+	})
+}
+
 // A reconciliation reads children from the cache, combined with our own writes
 // and deletes that the cache does not show yet. Otherwise a lagging watch would
 // repeat a write or create a duplicate object.
@@ -226,7 +275,7 @@ func (p *View) objectsOf(c *watch.Cache) iter.Seq[*watch.Object] {
 // lookup runs a rule's query. A change of the result triggers another
 // reconciliation.
 func (p *View) lookup(l *rules.Lookup, q rules.Query) ([]map[string]any, error) {
-	answer, err := p.Primary.Lookups[l].Lookup(&p.Memory.Reads, p.Req, q, p.Cluster.Scope())
+	answer, err := p.Primary.Lookups[l].Lookup(&p.Memory.Reads, cmp.Or(p.reader, p.Req), q, p.Cluster.Scope())
 	if err != nil {
 		return nil, err
 	}

@@ -195,7 +195,7 @@ func (c *deletionCounter) wants(r *rules.RuleResult, o *watch.Object, id rules.I
 	if r.Teardown {
 		return c.pass.Teardown.RenderedByAnother(r.Rule, id)
 	}
-	return c.pass.View.Wants(id) || c.Rendering.MayRender(r.Rule, o.Child(), id) != ""
+	return c.pass.View.Wants(id) || c.Rendering.MayRender(r.Rule, o.Child(), id) != "" || c.pass.View.HeirOf(id) != ""
 }
 
 // countOfRule adds what a rule would delete and replace.

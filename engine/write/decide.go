@@ -19,9 +19,11 @@ type Known struct {
 	rules   []*rules.Rule   // all rules of the primary's kind
 	Written *access.Written // our last write of the object
 	Deleted bool            // we have deleted the live object already
-	again   bool            // a done object is to be done again
-	retry   bool            // a Job that failed is tried again when it is gone
-	Renew   bool            // apply the object even if it has not drifted
+	// released: the object is of another bundle, whose rule does not want it.
+	released bool
+	again    bool // a done object is to be done again
+	retry    bool // a Job that failed is tried again when it is gone
+	Renew    bool // apply the object even if it has not drifted
 }
 
 // Decide returns the next step for one object of a child. live is the object from the

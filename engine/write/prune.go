@@ -136,6 +136,10 @@ func (p *Pruner) keeping(r *rules.RuleResult, o *watch.Object, id rules.Identity
 	if k.Why != "" || held && p.Primary.Next == nil {
 		return k // A held rule goes on as it was.
 	}
+	if name := p.View.HeirOf(id); name != "" {
+		k.Why = fmt.Sprintf("rule %q takes it over", name)
+		return k
+	}
 	if later := p.View.LaterView(); later != nil &&
 		(later.Wants(id) || later.Rendering.MayRender(r.Rule, o.Child(), id) != "") {
 		k.Why = "a changed rule renders it when the change takes effect for the resource"
@@ -170,31 +174,8 @@ func (p *Pruner) made(id rules.Identity, children ...string) bool {
 	return live != nil && slices.Contains(children, rules.LabelsOf(live).Get(rules.LabelChild))
 }
 
-// heirs are the views of the loaded bundles. One of them may take over an object of a
-// removed rule for the cluster, as the rules for one primary may.
-func (p *Pruner) heirs() (all []*access.View) {
-	if !p.Primary.ForCluster() {
-		return nil
-	}
-	for _, pk := range []*plan.PrimaryKind{p.Primary, p.Primary.Later} {
-		if pk == nil {
-			continue
-		}
-		for _, r := range pk.Rules {
-			heir := *p.Subject
-			heir.Primary, heir.Req = pk, p.Cluster.BundleOf(r.Name)
-			heir.Self = watch.NewObject(rules.NewBundle(heir.Req, r.Name), watch.Primary)
-			heir.Rendering, heir.Wanted = &rules.Rendering{}, nil
-			v := &access.View{Subject: &heir}
-			v.Render(p.Clock.Now())
-			all = append(all, v)
-		}
-	}
-	return all
-}
-
 // inheritsFromBundle reports whether an object belongs to a bundle of the same installation
-// whose rule is gone. A rule under a new name takes over the objects that it renders.
+// whose rule is gone, or does not want it any more. Another rule takes over the objects that it renders.
 func (k *Known) inheritsFromBundle(d *rules.Desired, o *watch.Object) bool {
 	former, tracked := o.Owner()
 	if !tracked || former.Kind != rules.BundleKind.GroupKind() || k.Primary.Kind != former.Kind || !o.BelongsTo(former) ||
@@ -202,7 +183,7 @@ func (k *Known) inheritsFromBundle(d *rules.Desired, o *watch.Object) bool {
 		return false
 	}
 	gone := !slices.ContainsFunc(k.rules, func(r *rules.Rule) bool { return r.Name == o.Rule() })
-	return gone && former == rules.SiblingOf(k.Primary, d.Child.Rule.Name, o.Rule())
+	return (gone || k.released) && former == rules.SiblingOf(k.Primary, d.Child.Rule.Name, o.Rule())
 }
 
 // PruneOrphaned deletes the primary's orphaned objects that certainly no rule
@@ -212,7 +193,7 @@ func (p *Pruner) PruneOrphaned(ctx context.Context) (total outcome.Outcome) {
 	if len(all) == 0 {
 		return total
 	}
-	mayNeed := append(p.heirs(), p.View)
+	mayNeed := append(p.View.Bundles(), p.View)
 	if later := p.View.LaterView(); later != nil {
 		mayNeed = append(mayNeed, later)
 	}
