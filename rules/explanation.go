@@ -91,7 +91,7 @@ type asking struct {
 	res     *RuleResult
 	src     *syntax.Rule
 	done    map[string]bool // what is explained, and whether its values are withheld
-	careful bool            // the rule reads or renders Secrets
+	careful bool            // the rule is for, reads or renders Secrets
 	secret  bool            // the field is data of a Secret
 }
 
@@ -110,6 +110,7 @@ func (x *Explanation) ask(rule *Rule) *asking {
 			a.src = r
 		}
 	}
+	a.careful = isSecret(rule.GVK)
 	for _, c := range rule.Children {
 		a.careful = a.careful || isSecret(c.GVK)
 	}
@@ -179,6 +180,7 @@ func (x *Explanation) Readiness(d *Desired) (all []Origin) {
 // patch. It returns nil if the rule does not write it.
 func (x *Explanation) Own(rule *Rule, path []any) []Origin {
 	a := x.ask(rule)
+	a.secret = IsSecretData(rule.GVK, path)
 	if len(path) > 1 && path[0] == "status" && rule.status != nil {
 		return a.walk(area{node: a.src.Status.At(path[1].(string)), where: expr.Join("status", path[1].(string)),
 			ops: rule.status.ops}, path[2:])

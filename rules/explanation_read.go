@@ -65,6 +65,7 @@ func (a *asking) reading(r read) Reading {
 	switch v := r.of; {
 	case v.self:
 		one.Object, one.Field = &a.of.self, r.path
+		one.Withheld = r.use == expr.UsedValue && IsSecretData(a.of.self.GVK, r.path)
 	case v.clock:
 		one.Path, one.Value = "the time", nil
 	case v.local:

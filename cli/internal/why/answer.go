@@ -50,6 +50,7 @@ type Condition struct {
 	Status   string         `json:"status,omitempty"`
 	Reason   string         `json:"reason,omitempty"`
 	Message  string         `json:"message,omitempty"`
+	Withheld bool           `json:"withheld,omitempty"` // reason and message
 	Origins  []rules.Origin `json:"origins,omitempty"`  // of a rule
 	Children []Child        `json:"children,omitempty"` // of Ready, Reconciling and Stalled, which follow from them
 }
@@ -61,7 +62,18 @@ type subjectPart struct {
 	d     *rules.Desired     // nil: the child has no such object
 }
 
-// objectOf returns the object as it is rendered and as it is live, together.
+// identity returns the identity of the object, without a name if the child has no such object.
+func (p subjectPart) identity() rules.Identity {
+	switch {
+	case p.child == nil:
+		return p.Self
+	case p.d == nil:
+		return rules.Identity{GVK: p.child.Child.GVK}
+	}
+	return p.d.Identity
+}
+
+// object returns the object as it is rendered and as it is live, together.
 func (p subjectPart) object() (whole, live map[string]any) {
 	switch {
 	case p.child == nil:
@@ -96,13 +108,13 @@ func (p subjectPart) existence() *Answer {
 	}
 	c := p.child.Child
 	a := &Answer{Resource: &self, Rule: c.Rule.Name, Child: c.ID}
-	id, found := rules.Identity{GVK: c.GVK}, rendered.Finding{}
+	var found rendered.Finding
 	if p.d == nil {
 		found, a.Existence = rendered.OfChild(p.child, p.Find), p.Explain.Child(p.child)
 	} else {
-		id, found, a.Existence = p.d.Identity, p.Find(p.d), p.Explain.Existence(p.d)
+		found, a.Existence = p.Find(p.d), p.Explain.Existence(p.d)
 	}
-	a.Object, a.Finding = change.ObjectWithID(id), &found
+	a.Object, a.Finding = change.ObjectWithID(p.identity()), &found
 	return a
 }
 
@@ -128,9 +140,9 @@ func (p subjectPart) field(text string) (*Answer, error) {
 		if f.Value == nil {
 			f.Value = valueAt(live, path)
 		}
-		f.Withheld = rules.IsSecretData(p.d.Identity.GVK, path)
 	}
-	f.Withheld = f.Withheld || slices.ContainsFunc(f.Origins, func(o rules.Origin) bool { return o.Withheld })
+	f.Withheld = rules.IsSecretData(p.identity().GVK, path) ||
+		slices.ContainsFunc(f.Origins, func(o rules.Origin) bool { return o.Withheld })
 	if f.Withheld {
 		f.Value = nil
 	}
@@ -168,6 +180,7 @@ func (p subjectPart) condition(typ string) (*Answer, error) {
 				a.Rule = r.Rule.Name
 				a.Condition = &Condition{Type: typ, Status: string(c.Status), Reason: c.Reason, Message: c.Message,
 					Origins: p.Explain.Condition(r.Rule, c)}
+				a.Condition.withhold()
 				return a, nil
 			}
 		}
@@ -189,6 +202,16 @@ func (p subjectPart) condition(typ string) (*Answer, error) {
 		}
 	}
 	return a, nil
+}
+
+// withhold removes a reason and a message that show data of a Secret.
+func (c *Condition) withhold() {
+	c.Withheld = slices.ContainsFunc(c.Origins, func(o rules.Origin) bool {
+		return o.Withheld && (o.Role == rules.RoleReason || o.Role == rules.RoleMessage)
+	})
+	if c.Withheld {
+		c.Reason, c.Message = "", ""
+	}
 }
 
 // children returns the states of the children.

@@ -40,11 +40,7 @@ func differ(parts []subjectPart) bool {
 
 func names(parts []subjectPart) (all []string) {
 	for _, p := range parts {
-		id := p.Self
-		if p.d != nil {
-			id = p.d.Identity
-		}
-		if name := id.String(); !slices.Contains(all, name) {
+		if name := p.identity().String(); !slices.Contains(all, name) {
 			all = append(all, name)
 		}
 	}

@@ -77,12 +77,9 @@ func (l *Live) field(p subjectPart, path []any, f *Field) *LiveField {
 
 // change returns the value of a field before and after the next write of the object.
 func (l *Live) change(p subjectPart, path []any) (before, after any, differs bool) {
-	id := p.Self
-	if p.d != nil {
-		id = p.d.Identity
-	}
+	object := change.ObjectWithID(p.identity())
 	for _, c := range l.Changes {
-		if c.Object == change.ObjectWithID(id) && c.Action.IsDifference() && c.Before != nil && c.After != nil {
+		if c.Object == object && c.Action.IsDifference() && c.Before != nil && c.After != nil {
 			before, after = valueAt(c.Before, path), valueAt(c.After, path)
 			if differs = true; !managedfields.EqualValues(before, after) {
 				return before, after, true

@@ -95,7 +95,10 @@ func (p *printer) live(f *Field) {
 
 func (p *printer) condition(c *Condition) {
 	p.entry("Condition", c.Type)
-	if c.Status != "" {
+	switch {
+	case c.Withheld:
+		p.entry("Status", c.Status+", "+masked)
+	case c.Status != "":
 		p.entry("Status", strings.TrimSuffix(strings.TrimSuffix(c.Status+", "+c.Reason, ", ")+": "+c.Message, ": "))
 	}
 	if len(c.Origins) > 0 {
