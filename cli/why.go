@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/offline"
 	"reconcel/cli/internal/output"
@@ -151,7 +152,8 @@ func (c whyCommand) whyLive(f *whyFlags, j offline.Judged, q why.Question) (*why
 	q.Namespace = cmp.Or(f.namespace, namespace)
 	var answer *why.Answer
 	err = c.out.showProgress(ctx, func(progress *output.Progress) error {
-		answer, err = (&why.Reader{Cluster: live, Rules: j.Loaded, Policy: f.policy(), Progress: progress}).Ask(ctx, q)
+		answer, err = (&why.Reader{Source: change.Source{Rules: j.Loaded, Policy: f.policy(), Cluster: live, Local: true,
+			Progress: progress}}).Ask(ctx, q)
 		return err
 	})
 	return answer, err

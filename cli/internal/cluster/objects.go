@@ -40,9 +40,8 @@ func (c *Cluster) Resource(k *discover.Kind, namespace string) dynamic.ResourceI
 }
 
 // Get returns an object, or nil if it does not exist.
-func (c *Cluster) Get(ctx context.Context, gvr schema.GroupVersionResource,
-	namespace, name string) (*unstructured.Unstructured, error) {
-	u, err := c.Client.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+func Get(ctx context.Context, from dynamic.ResourceInterface, name string) (*unstructured.Unstructured, error) {
+	u, err := from.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

@@ -35,8 +35,9 @@ func Read(ctx context.Context, live *cluster.Cluster, lists *cluster.Lists, prim
 	self *unstructured.Unstructured) (*Live, error) {
 	v := &Live{Self: self, Primary: primary, Unread: map[schema.GroupVersionKind]error{}, cluster: live, lists: lists,
 		children: map[rules.Identity]*watch.Object{}}
-	v.owner = rules.Owner{Kind: self.GroupVersionKind().GroupKind(), Namespace: self.GetNamespace(), Name: self.GetName(),
-		UID: self.GetUID()}
+	kind := primary.GVK.GroupKind()
+	v.owner = rules.Owner{Kind: kind, Namespace: self.GetNamespace(), Name: self.GetName(),
+		UID: rules.UIDOf(kind, self)}
 	var err error
 	if v.numbers, err = live.NumberFields(ctx, primary.UsedKinds()); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/output"
 	"reconcel/engine/inventory"
 	"reconcel/engine/leader"
@@ -37,7 +38,8 @@ func (r *Reader) installations(ctx context.Context) ([]inventory.Stored, error) 
 // readInventory returns an inventory. On an error, it has no entries.
 func (r *Reader) readInventory(ctx context.Context, of types.NamespacedName) (inventory.Stored, error) {
 	stored := inventory.Stored{Namespace: of.Namespace, Installation: of.Name}
-	u, err := r.cluster.Get(ctx, inventory.Resource, of.Namespace, inventory.Name(of.Name))
+	u, err := cluster.Get(ctx, r.cluster.Client.Resource(inventory.Resource).Namespace(of.Namespace),
+		inventory.Name(of.Name))
 	if err == nil && u == nil {
 		err = fmt.Errorf("there is no installation %s: %s does not exist", of, stored)
 	}
@@ -70,7 +72,7 @@ type Leader struct {
 // leader reads the Lease of an installation.
 func (r *Reader) leader(ctx context.Context, namespace, name string) Leader {
 	l := Leader{Namespace: namespace, Name: name}
-	lease, err := r.cluster.Get(ctx, leader.Resource, namespace, name)
+	lease, err := cluster.Get(ctx, r.cluster.Client.Resource(leader.Resource).Namespace(namespace), name)
 	switch {
 	case err != nil:
 		l.State, l.Message = unreadable, "the Lease cannot be read: "+err.Error()

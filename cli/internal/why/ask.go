@@ -34,6 +34,14 @@ func Ask(all []*Subject, q Question, isOf func(rules.Identity) bool) (*Answer, e
 	return nil, unknownObject(all, q)
 }
 
+// rendersAny reports whether a question may be about an object of some subjects.
+func rendersAny(all []*Subject, q Question, isOf func(rules.Identity) bool) bool {
+	return slices.ContainsFunc(all, func(s *Subject) bool {
+		exact, maybe := s.parts(q, isOf)
+		return len(exact)+len(maybe) > 0
+	})
+}
+
 func differ(parts []subjectPart) bool {
 	return len(names(parts)) > 1
 }
@@ -62,6 +70,9 @@ func unknownObject(all []*Subject, q Question) error {
 				}
 			}
 		}
+	}
+	if len(known) == 0 {
+		return &UnknownError{q.Target.Text + " is not rendered: there are no resources of the rules"}
 	}
 	slices.Sort(known)
 	known = slices.Compact(known)

@@ -5,27 +5,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/diff"
-	"reconcel/cli/internal/judge"
-	"reconcel/cli/internal/output"
 	"reconcel/cli/internal/rendered"
 	"reconcel/engine/discover"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
 // A Reader reads the subjects of questions from a cluster.
 type Reader struct {
-	Cluster  *cluster.Cluster
-	Rules    *rules.Loaded
-	Policy   judge.Policy
-	Progress *output.Progress
+	change.Source
 
 	lists   *cluster.Lists
 	unknown error // why a kind that the object may be of, or belong to, is not known
@@ -66,21 +64,45 @@ func (r *Reader) tolerate(err error) bool {
 	return err == nil
 }
 
-// askChild answers a question about a child. Its labels name the rule, and its owner the
-// resource. If it does not exist, all resources of its rules may want it.
+// askChild answers a question about a child. Its marks name the resources that it belongs to. If these do not render
+// it, or it does not exist, all resources of its rules may want it.
 func (r *Reader) askChild(ctx context.Context, q Question) (*Answer, error) {
-	var subjects []*Subject
-	kinds := map[rules.Identity]bool{}
+	kinds, known := map[*rules.Primary]*discover.Kind{}, map[schema.GroupVersionKind]bool{}
 	for _, primary := range r.Rules.Program.Primaries() {
 		child, err := r.childKind(ctx, primary, q.Target)
 		if err != nil {
 			return nil, err
 		}
-		if child == nil {
+		if child != nil {
+			kinds[primary], known[child.GVK] = child, true
+		}
+	}
+	if len(kinds) == 0 {
+		return nil, &UnknownError{q.Target.Text + ": no rule is for that kind, and no rule renders it"}
+	}
+	isOf := func(id rules.Identity) bool { return known[id.GVK] }
+	subjects, err := r.subjects(ctx, kinds, q, r.owners)
+	if err == nil && !rendersAny(subjects, q, isOf) {
+		subjects, err = r.subjects(ctx, kinds, q, r.all)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Ask(subjects, q, isOf)
+}
+
+// candidates find the resources of a primary that may want a child.
+type candidates func(ctx context.Context, primary *rules.Primary, child *discover.Kind,
+	q Question) ([]*unstructured.Unstructured, error)
+
+// subjects renders the candidates for children of some kinds.
+func (r *Reader) subjects(ctx context.Context, kinds map[*rules.Primary]*discover.Kind, q Question,
+	find candidates) (all []*Subject, err error) {
+	for _, primary := range r.Rules.Program.Primaries() {
+		if kinds[primary] == nil {
 			continue
 		}
-		kinds[rules.Identity{GVK: child.GVK}] = true
-		found, err := r.owners(ctx, primary, child, q)
+		found, err := find(ctx, primary, kinds[primary], q)
 		if err != nil {
 			return nil, err
 		}
@@ -89,13 +111,10 @@ func (r *Reader) askChild(ctx context.Context, q Question) (*Answer, error) {
 			if err != nil {
 				return nil, err
 			}
-			subjects = append(subjects, s)
+			all = append(all, s)
 		}
 	}
-	if len(kinds) == 0 {
-		return nil, &UnknownError{q.Target.Text + ": no rule is for that kind, and no rule renders it"}
-	}
-	return Ask(subjects, q, func(id rules.Identity) bool { return kinds[rules.Identity{GVK: id.GVK}] })
+	return all, nil
 }
 
 // childKind returns the kind of the children of a primary that a target names, or nil.
@@ -114,42 +133,84 @@ func (r *Reader) childKind(ctx context.Context, primary *rules.Primary, t cluste
 	return nil, nil
 }
 
-// owners returns the primaries that may have an object: its owner, or else all of them.
+// owners returns the primaries that an object belongs to, by its marks.
 func (r *Reader) owners(ctx context.Context, primary *rules.Primary, child *discover.Kind,
 	q Question) (all []*unstructured.Unstructured, err error) {
-	k, err := r.Cluster.Find(ctx, primary.GVK)
-	if k == nil && r.tolerate(err) {
-		return nil, nil
-	}
-	if err != nil {
+	u, err := cluster.Get(ctx, r.Cluster.Resource(child, q.Namespace), q.Target.Name)
+	if err != nil || u == nil {
 		return nil, err
 	}
-	namespace := q.Namespace
-	if !child.Namespaced {
-		namespace = ""
-	}
-	object, err := r.Cluster.Get(ctx, child.GVR, namespace, q.Target.Name)
-	if err != nil {
-		return nil, err
-	}
-	if object != nil {
-		owner, owned := rules.OwnerOf(object.Object)
-		if !owned || owner.Kind != primary.GVK.GroupKind() {
-			return nil, nil
+	object := watch.NewUntrimmed(u)
+	for _, owner := range object.Owners() {
+		if owner.Kind != primary.GVK.GroupKind() {
+			continue
 		}
-		self, err := r.Cluster.Get(ctx, k.GVR, owner.Namespace, owner.Name)
-		if self != nil {
+		k, err := r.primaryKind(ctx, primary)
+		if err != nil || k == nil {
+			return nil, err
+		}
+		self, err := cluster.Get(ctx, r.Cluster.Resource(k, owner.Namespace), owner.Name)
+		if err != nil {
+			return nil, err
+		}
+		if self == nil && primary.ForCluster() {
+			self = rules.NewBundle(owner, object.Rule())
+		}
+		if self != nil && rules.UIDOf(owner.Kind, self) == owner.UID {
 			all = append(all, self)
 		}
-		return all, err
 	}
-	err = cluster.ForEach(ctx, r.Cluster.Resource(k, metav1.NamespaceAll), metav1.ListOptions{},
-		func(u *unstructured.Unstructured) { all = append(all, u) })
+	return all, nil
+}
+
+// primaryKind returns the kind of the resources of a primary, or nil if it is not served or not known.
+func (r *Reader) primaryKind(ctx context.Context, primary *rules.Primary) (*discover.Kind, error) {
+	gvk := primary.GVK
+	if primary.ForCluster() {
+		gvk = rules.BundleObject
+	}
+	k, err := r.Cluster.Find(ctx, gvk)
+	if !r.tolerate(err) {
+		return nil, err
+	}
+	return k, nil
+}
+
+// all returns all resources of a primary.
+func (r *Reader) all(ctx context.Context, primary *rules.Primary, _ *discover.Kind,
+	_ Question) (all []*unstructured.Unstructured, err error) {
+	k, err := r.primaryKind(ctx, primary)
+	if err != nil || k == nil {
+		return nil, err
+	}
+	var options metav1.ListOptions
+	if primary.ForCluster() {
+		options.LabelSelector = rules.LabelBundle
+	}
+	err = cluster.ForEach(ctx, r.Cluster.Resource(k, metav1.NamespaceAll), options, func(u *unstructured.Unstructured) {
+		if primary.ForCluster() == rules.IsBundle(u) {
+			all = append(all, u)
+		}
+	})
 	if err != nil && ctx.Err() == nil {
 		r.unknown = cmp.Or(r.unknown, fmt.Errorf("list %s: %w", k.GVR.Resource, err)) // The object may be of other resources.
-		return nil, nil
+		all, err = nil, nil
+	}
+	if primary.ForCluster() {
+		all = append(all, missingBundles(primary, all)...)
 	}
 	return all, err
+}
+
+// missingBundles returns the bundles without a ConfigMap, as the first process will create them.
+func missingBundles(primary *rules.Primary, existing []*unstructured.Unstructured) (all []*unstructured.Unstructured) {
+	for _, rule := range primary.Rules {
+		if !slices.ContainsFunc(existing,
+			func(u *unstructured.Unstructured) bool { return rules.BundleRule(u.Object) == rule.Name }) {
+			all = append(all, rules.NewBundle(rules.BundleOwner("", "reconcel", rule.Name), rule.Name))
+		}
+	}
+	return all
 }
 
 // subject renders a primary of the cluster.
@@ -163,12 +224,10 @@ func (r *Reader) subject(ctx context.Context, primary *rules.Primary,
 	if err := resource.Failed(); err != nil {
 		return nil, err
 	}
-	target, _ := cluster.ParseTarget(primary.GVK.Kind + "." + primary.GVK.Group + "/" + self.GetName())
-	if primary.GVK.Group == "" {
-		target, _ = cluster.ParseTarget(primary.GVK.Kind + "/" + self.GetName())
-	}
-	compared, err := diff.Compare(ctx, diff.Options{
-		Source:    change.Source{Rules: r.Rules, Policy: r.Policy, Cluster: r.Cluster, Local: true, Progress: r.Progress},
+	gvk := self.GroupVersionKind()
+	s.Self.GVK = gvk // That of a bundle is the one of its ConfigMap.
+	target, _ := cluster.ParseTarget(gvk.Kind + "." + gvk.Group + "/" + self.GetName())
+	compared, err := diff.Compare(ctx, diff.Options{Source: r.Source,
 		Namespace: self.GetNamespace(), Selector: labels.Everything(), Targets: []cluster.Target{target},
 	})
 	if err != nil {
