@@ -39,7 +39,11 @@ reconcel does about it:
   about to change       the rules or their inputs changed
   ignored               by ignoreFields: it belongs to others
   not set by the rules  the API server or another writer sets it
-  kept                  the object is not rendered now, and stays as it is
+  kept                  the object is not rendered now, or has onChange: keep: it stays as it is
+  differs               reconcel does not write it now, for the reason that follows
+  paused                it differs, and the resource is paused
+  being deleted         the object is, or the resource is and the field differs
+  gone                  the object has done its work, and no longer exists
 
 With -r, why renders resources from files as render does, without a cluster. An
 expression is shown with the values of this evaluation. What it read may have no effect

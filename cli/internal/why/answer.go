@@ -73,11 +73,12 @@ func (p subjectPart) identity() rules.Identity {
 	return p.d.Identity
 }
 
-// object returns the object as it is rendered and as it is live, together.
+// object returns the object as it is rendered and as it is live. Of a primary, the rules render only what they write
+// into it.
 func (p subjectPart) object() (whole, live map[string]any) {
 	switch {
 	case p.child == nil:
-		return p.Object, p.Object
+		return p.own(), p.Object
 	case p.d == nil:
 		return nil, nil
 	}
@@ -123,14 +124,14 @@ func (p subjectPart) field(text string) (*Answer, error) {
 	a := p.existence()
 	a.Children = nil
 	whole, live := p.object()
-	path, err := Find(merged(whole, merged(p.own(), live)), text)
+	path, err := Find(merged(whole, live), text)
 	if err != nil {
 		return nil, err
 	}
 	f := &Field{Path: shown(path), Value: valueAt(whole, path)}
 	switch {
 	case p.child == nil:
-		f.Value = valueAt(merged(p.own(), live), path)
+		f.Value = valueAt(merged(whole, live), path)
 		for i := range p.Out.Rules {
 			f.Origins = append(f.Origins, p.Explain.Own(p.Out.Rules[i].Rule, path)...)
 		}
@@ -155,9 +156,6 @@ func (p subjectPart) field(text string) (*Answer, error) {
 
 // own returns what the rules write into the primary itself.
 func (p subjectPart) own() map[string]any {
-	if p.child != nil {
-		return nil
-	}
 	all := map[string]any{}
 	for i := range p.Out.Rules {
 		all = merged(all, ownOf(&p.Out.Rules[i]))

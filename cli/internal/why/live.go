@@ -233,7 +233,7 @@ func (r *Reader) subject(ctx context.Context, primary *rules.Primary,
 	if err != nil {
 		return nil, err
 	}
-	s.Live = &Live{Changes: compared.Changes}
+	s.Live = &Live{Changes: compared.Changes, Broken: compared.Broken}
 	s.Find = func(d *rules.Desired) rendered.Finding { return s.Live.compared(d, resource.Find(d)) }
 	return s, nil
 }

@@ -141,6 +141,72 @@ const sizes = `- name: web
 
 const web = `{apiVersion: v1, kind: ServiceAccount, metadata: {name: web, namespace: default, labels: {web: "true", size: "1"}, finalizers: [x.io/hold]}}`
 
+func TestAFieldThatDiffersIsNotInSync(t *testing.T) {
+	t.Run("drift", func(t *testing.T) {
+		l := liveIn(t, sizes, web)
+		l.says("configmap/web-config", "data.size", `^In cluster: +"1", in sync$`)
+		l.patch(configMaps, "web-config", `{"data":{"size":"7"}}`)
+		l.says("configmap/web-config", "data.size", `^In cluster: +"7", drift to "1"$`)
+	})
+	t.Run("the resource is paused", func(t *testing.T) {
+		l := liveIn(t, sizes, web)
+		l.patch(accounts, "web", `{"metadata":{"annotations":{"reconcel.dev/paused":"true"},"labels":{"size":"2"}}}`)
+		l.says("configmap/web-config", "data.size", `^Value: +"2"$`, `^In cluster: +"1", paused$`)
+		l.says("configmap/web-config", "data.fixed", `^In cluster: +"1", in sync$`)
+	})
+	t.Run("onChange: keep", func(t *testing.T) {
+		l := liveIn(t, sizes, web)
+		l.says("configmap/kept", "data.size", `^In cluster: +"1", in sync$`)
+		l.patch(accounts, "web", `{"metadata":{"labels":{"size":"2"}}}`)
+		l.says("configmap/kept", "data.size", `^Value: +"2"$`, `^In cluster: +"1", kept$`)
+	})
+	t.Run("the resource is being deleted", func(t *testing.T) {
+		l := liveIn(t, sizes, web)
+		l.patch(accounts, "web", `{"metadata":{"labels":{"size":"2"}}}`)
+		l.deletes(accounts, "web")
+		l.says("configmap/web-config", "data.size", `^Value: +"2"$`, `^In cluster: +"1", being deleted$`)
+		l.says("configmap/web-config", "data.fixed", `^In cluster: +"1", in sync$`)
+	})
+	t.Run("the rule fails", func(t *testing.T) {
+		l := liveIn(t, strings.Replace(sizes, "  children:\n", "  validate: [{expression: self.metadata.labels.size != \"2\", message: no two}]\n  children:\n", 1), web)
+		l.patch(accounts, "web", `{"metadata":{"labels":{"size":"2"}}}`)
+		l.says("configmap/web-config", "", `^State: +failed: .*no two`)
+	})
+}
+
+// TestAFieldThatIsNotWrittenDiffers asks about new rules, which wait for a kind that the API server does not serve.
+func TestAFieldThatIsNotWrittenDiffers(t *testing.T) {
+	l := liveIn(t, sizes, web)
+	l.loaded = compiled(t, sizes+"  - {id: none, template: {apiVersion: apps/v1, kind: None, metadata: {name: none}}}\n")
+	l.patch(accounts, "web", `{"metadata":{"labels":{"size":"2"}}}`)
+	l.says("configmap/web-config", "data.size", `^Value: +"2"$`, `^In cluster: +"1", differs: .*kind None`)
+	l.says("configmap/web-config", "data.fixed", `^In cluster: +"1", in sync$`)
+}
+
+// TestAJobThatIsGoneIsNotInSync has a Job that has finished, and that a user has deleted.
+func TestAJobThatIsGoneIsNotInSync(t *testing.T) {
+	l := liveIn(t, `- name: web
+  for: {apiVersion: v1, kind: ServiceAccount, selector: {matchLabels: {web: "true"}}}
+  children:
+  - id: job
+    template:
+      apiVersion: batch/v1
+      kind: Job
+      metadata: {name: job}
+      spec:
+        backoffLimit: 3
+        template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}
+`, web)
+	l.says("job/job", "spec.backoffLimit", `^In cluster: +3, in sync$`)
+	if err := l.Cluster().MarkReady(runtimeschema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}, "default", "job"); err != nil {
+		t.Fatal(err)
+	}
+	l.settle()
+	l.deletes(runtimeschema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}, "job")
+	l.settle()
+	l.says("job/job", "spec.backoffLimit", `^State: +done: `, `^Value: +3$`, `^In cluster: +none, gone$`)
+}
+
 func TestWhoHasAChild(t *testing.T) {
 	t.Run("a name that another writer has", func(t *testing.T) {
 		l := liveIn(t, sizes, web, `{apiVersion: v1, kind: ConfigMap, metadata: {name: web-config, namespace: default}, data: {size: "9"}}`)

@@ -79,6 +79,9 @@ func (p *printer) live(f *Field) {
 	if l.State == Drift || l.State == Changing {
 		state += " to " + text(l.Next, l.Withheld)
 	}
+	if l.Reason != "" {
+		state += ": " + l.Reason
+	}
 	p.entry("In cluster", state)
 	if w := l.Writer; w != nil {
 		by := fmt.Sprintf("%s (%s", w.Manager, w.Operation)
