@@ -22,8 +22,8 @@ type treeFlags struct {
 }
 
 const treeText = `Print a resource with its children and their children: what belongs to it by owner
-references or by the annotation reconcel.dev/owner, also in other namespaces and
-cluster-scoped.
+references or by reconcel's annotations, also in other namespaces and cluster-scoped.
+An object that several resources share belongs to each of them.
 
   ready        the object is ready
   progressing  it exists, and is not ready yet

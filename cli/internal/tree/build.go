@@ -2,6 +2,7 @@ package tree
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -58,19 +59,17 @@ func (b *builder) add(u *unstructured.Unstructured) {
 	}
 }
 
-// ownersOf returns the owners of an object: those of its owner references, or else the
-// one in reconcel's annotation. Kubernetes copies annotations, for example to ReplicaSets
-// and Endpoints: a copy does not count.
+// ownersOf returns the owners of an object: those of its owner references, and those in reconcel's annotations.
+// Kubernetes copies annotations, for example to ReplicaSets and Endpoints: a copy does not count.
 func ownersOf(u *unstructured.Unstructured) (all []types.UID) {
 	for _, ref := range u.GetOwnerReferences() {
 		all = append(all, ref.UID)
 	}
-	if len(all) > 0 {
-		return all
-	}
 	o := watch.NewUntrimmed(u)
-	if owner, ok := o.Owner(); ok && o.BelongsTo(owner) {
-		all = append(all, owner.UID)
+	for _, owner := range o.Owners() {
+		if o.BelongsTo(owner) && !slices.Contains(all, owner.UID) {
+			all = append(all, owner.UID)
+		}
 	}
 	return all
 }

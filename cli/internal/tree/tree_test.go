@@ -121,7 +121,13 @@ func normal(table string) string {
 // want adds what the rules render for the test's cluster.
 func want(t *testing.T, b *builder, root *Node, of *unstructured.Unstructured) {
 	t.Helper()
-	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(shopRules)}})
+	wantOf(t, shopRules, b, root, of)
+}
+
+// wantOf adds what some rules render.
+func wantOf(t *testing.T, text string, b *builder, root *Node, of *unstructured.Unstructured) {
+	t.Helper()
+	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(text)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,5 +181,42 @@ func TestChanges(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"Pod/a ready", "Pod/c progressing", "Pod/b deleted"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestObjectsWithSeveralOwners has an object that several resources share, one that another controller made itself an
+// owner of, and copies of their annotations.
+func TestObjectsWithSeveralOwners(t *testing.T) {
+	const more = `
+{apiVersion: v1, kind: ConfigMap, metadata: {name: shared, uid: s, annotations: {reconcel.dev/shared: "true", share.reconcel.dev/self: Shop.g/default/s/hash, share.reconcel.dev/other: Shop.g/default/other/hash},
+  managedFields: [{manager: reconcel, operation: Apply, fieldsV1: {f:metadata: {f:annotations: {f:reconcel.dev/shared: {}, f:share.reconcel.dev/self: {}, f:share.reconcel.dev/other: {}}}}}]}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: tracked, uid: t, ownerReferences: [{uid: elsewhere}], annotations: {reconcel.dev/owner: self/Shop.g/default/s},
+  managedFields: [{manager: reconcel, operation: Apply, fieldsV1: {f:metadata: {f:annotations: {f:reconcel.dev/owner: {}}}}}]}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: copied, uid: x, annotations: {reconcel.dev/shared: "true", share.reconcel.dev/self: Shop.g/default/s/hash}}}
+`
+	prepare := func(b *builder, _ *Node, _ *unstructured.Unstructured) {
+		for text := range strings.SplitSeq(more, "\n---\n") {
+			b.add(object(t, text))
+		}
+	}
+	got := printed(t, grown(t, prepare))
+	for _, name := range []string{"─ConfigMap/shared ", "─ConfigMap/tracked "} {
+		if !strings.Contains(got, name) {
+			t.Errorf("%s is missing:\n%s", name, got)
+		}
+	}
+	if strings.Contains(got, "copied") {
+		t.Errorf("a copy is in the tree:\n%s", got)
+	}
+
+	shared := strings.Replace(shopRules, "  finalize:\n", "  - {id: shared, ifExists: share, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: shared}}}\n  finalize:\n", 1)
+	got = printed(t, grown(t, func(b *builder, root *Node, of *unstructured.Unstructured) {
+		prepare(b, root, of)
+		wantOf(t, shared, b, root, of)
+	}))
+	if !strings.Contains(got, "─ConfigMap/shared ") {
+		t.Errorf("with the rules, the shared object is missing:\n%s", got)
 	}
 }
