@@ -82,18 +82,12 @@ func (a *Admission) activate(ctx context.Context, was *inventory.Recorded,
 	for i := range changed {
 		c := &changed[i]
 		excess := a.Excess(was, c, counts[c.Of])
-		if was.RollsOut(c.Key.Kind, c.Hash()) {
-			excess = "" // It was counted or approved before its rollout began.
-		}
-		switch {
-		case excess == "" && !c.InWaves():
-			continue
-		case excess != "" && was.Approved(c.Hash()):
+		if excess != "" && was.Approved(c.Hash()) {
 			s.Used = append(s.Used, c.Hash())
-			if !c.InWaves() {
-				continue
-			}
 			excess = ""
+		}
+		if excess == "" && !c.InWaves() {
+			continue
 		}
 		last := plan.RunningRule(was, old, c)
 		switch {

@@ -27,13 +27,16 @@ type deletionCounter struct {
 }
 
 // Excess returns what a change does that is more than its rule may delete and replace, or why that is not known, or "".
-// Nothing can be deleted of kinds that may not be listed; so only a change that was held waits for them.
+// Nothing can be deleted of kinds that may not be listed; so only a change that was held waits for them. A change that
+// rolls out was counted or approved before.
 func (a *Admission) Excess(was *inventory.Recorded, c *plan.Change, t *plan.DeletionCount) string {
 	what := "the new version of"
 	if c.Now == nil {
 		what = "the removal of"
 	}
 	switch {
+	case was.RollsOut(c.Key.Kind, c.Hash()):
+		return ""
 	case t.Deleted+t.Replaced > a.Cluster.MostDeletions(c.Now, t.Objects):
 		return fmt.Sprintf("%s rule %q would %s of %d objects", what, c.Key.Rule, t.Doing(), t.Objects)
 	case t.Unlisted != nil && (was.Holds(c.Hash()) || !apierrors.IsForbidden(t.Unlisted)):
@@ -76,11 +79,7 @@ func (a *Admission) CountDeletions(ctx context.Context, pl *plan.Plan,
 			continue
 		}
 		removed := inventory.RemovedRule{Name: c.Key.Rule, Entry: c.Old}
-		s := &cleanup.Removal{Cluster: a.Cluster, Rule: removed}
-		if pk := pl.Primaries[removed.Primary()]; pk != nil {
-			cache, err := pk.Watch.Cache()
-			s.Global = err == nil && !cache.Kind().Namespaced
-		}
+		s := cleanup.NewRemoval(ctx, a.Cluster, pl, removed)
 		for _, gvk := range c.Old.Kinds() {
 			err := s.EachChild(ctx, gvk, func(k ident.Kind, o *watch.Object, owner ident.Request) {
 				counts[c.Of].Objects++

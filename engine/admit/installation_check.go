@@ -28,7 +28,7 @@ func (a *Admission) settle(ctx context.Context, pl, old *plan.Plan) (err error) 
 
 func (a *Admission) renewAdmission(ctx context.Context, pl *plan.Plan,
 	before *plan.AdmissionResult) (*plan.AdmissionResult, error) {
-	v := a.judge(ctx, pl, before)
+	v := a.Judge(ctx, pl, before)
 	if err := a.Inventory.Extend(ctx, pl.Program, pl.Check(v)); err != nil {
 		return nil, err
 	}
@@ -37,10 +37,10 @@ func (a *Admission) renewAdmission(ctx context.Context, pl *plan.Plan,
 	return v, nil
 }
 
-// judge looks for objects of the plan's rules that other installations have applied.
+// Judge looks for objects of the plan's rules that other installations have applied.
 // It does not refuse a rule that was active before with checked objects: otherwise
-// two processes that start at once would stop each other.
-func (a *Admission) judge(ctx context.Context, pl *plan.Plan, before *plan.AdmissionResult) *plan.AdmissionResult {
+// two processes that start at once would stop each other. before is nil before the first write.
+func (a *Admission) Judge(ctx context.Context, pl *plan.Plan, before *plan.AdmissionResult) *plan.AdmissionResult {
 	v := &plan.AdmissionResult{Refused: map[*rules.Rule]plan.RefusedRule{}, TakenOver: maps.Clone(pl.Orphaned.TakenOver),
 		Checked: map[*watch.Watch]plan.Extent{}}
 	if v.TakenOver == nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"reconcel/engine/ident"
-	"reconcel/engine/outcome"
 	"reconcel/engine/plan"
 )
 
@@ -41,7 +40,7 @@ func (c *Cleanup) TryForesee(ctx context.Context, pl *plan.Plan) (left int) {
 		foresee(ident.Request{Kind: r.Primary(), Name: "rule " + r.Name}, func(ctx context.Context) error {
 			_, problems := c.TryDeleteRemovedRule(ctx, pl, r)
 			if len(problems) > 0 {
-				return errors.New(outcome.JoinFirst(problems))
+				return errors.New(joinFirst(problems))
 			}
 			return nil
 		})

@@ -3,6 +3,7 @@ package cleanup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -46,7 +47,7 @@ func (c *Cleanup) DeleteRemovedRule(ctx context.Context, pl *plan.Plan, r invent
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		if now := outcome.JoinFirst(problems); now != logged && now != "" {
+		if now := joinFirst(problems); now != logged && now != "" {
 			c.Log.Warn("removal of rule incomplete, will retry", "rule", r.Name, "kind", r.For, "error", now)
 			logged = now
 		}
@@ -61,17 +62,17 @@ func (c *Cleanup) DeleteRemovedRule(ctx context.Context, pl *plan.Plan, r invent
 // TryDeleteRemovedRule makes one attempt to delete the objects of a removed rule.
 // It reports whether nothing was left to delete, and otherwise the problems.
 func (c *Cleanup) TryDeleteRemovedRule(ctx context.Context, pl *plan.Plan,
-	r inventory.RemovedRule) (done bool, problems []string) {
+	r inventory.RemovedRule) (done bool, problems []error) {
 	gk := r.Primary()
-	s := &Removal{Cluster: c.Cluster, Rule: r, primary: pl.Primaries[gk], paused: map[types.UID]bool{}}
+	s := NewRemoval(ctx, c.Cluster, pl, r)
 	// Without the list of primaries nothing is deleted, because the children of
 	// paused primaries must stay.
 	if err := s.prunePatches(ctx, gk); err != nil {
-		return false, []string{err.Error()}
+		return false, []error{err}
 	}
 	for _, gvk := range r.Kinds() {
 		if err := s.pruneKind(ctx, gvk); err != nil {
-			s.problem(err.Error())
+			s.problem(err)
 		}
 	}
 	switch {
@@ -84,10 +85,10 @@ func (c *Cleanup) TryDeleteRemovedRule(ctx context.Context, pl *plan.Plan,
 		return true, nil
 	}
 	if err := c.Cluster.DeleteBundle(ctx, gk, r.Name); err != nil {
-		return false, []string{err.Error()}
+		return false, []error{err}
 	}
 	if err := c.Inventory.RemoveRule(ctx, r); err != nil {
-		return false, []string{err.Error()}
+		return false, []error{err}
 	}
 	return true, nil
 }
@@ -97,28 +98,47 @@ type Removal struct {
 	Cluster *access.Cluster
 	Rule    inventory.RemovedRule
 	primary *plan.PrimaryKind // nil: no rule has the kind
-	Global  bool              // the primaries are cluster-scoped
+	global  bool              // the primaries are cluster-scoped
 	paused  map[types.UID]bool
 
 	left     int // objects still to delete
 	kept     int // objects that another rule keeps unchanged
-	problems []string
+	problems []error
+}
+
+// NewRemoval returns an attempt that has not begun.
+func NewRemoval(ctx context.Context, c *access.Cluster, pl *plan.Plan, r inventory.RemovedRule) *Removal {
+	gk := r.Primary()
+	s := &Removal{Cluster: c, Rule: r, primary: pl.Primaries[gk], paused: map[types.UID]bool{}}
+	if k, err := discover.AnyVersion(ctx, c.Kinds, gk); err == nil {
+		s.global = !k.Namespaced
+	}
+	return s
 }
 
 // writes returns a rule with the settings for writes of the removed rule.
 func (s *Removal) writes() *rules.Rule { return s.Rule.Rule(s.Rule.Name) }
 
-func (s *Removal) problem(text string) {
-	if !slices.Contains(s.problems, text) {
-		s.problems = append(s.problems, text)
+// problem records a problem. Problems of the same text count once.
+func (s *Removal) problem(err error) {
+	if !slices.ContainsFunc(s.problems, func(other error) bool { return other.Error() == err.Error() }) {
+		s.problems = append(s.problems, err)
 	}
+}
+
+// joinFirst joins the first problems and counts the others.
+func joinFirst(problems []error) string {
+	var texts []string
+	for _, err := range problems {
+		texts = append(texts, err.Error())
+	}
+	return outcome.JoinFirst(texts)
 }
 
 // prunePatches reverts the rule's patches and records which primaries are
 // paused.
 func (s *Removal) prunePatches(ctx context.Context, gk schema.GroupKind) error {
 	return s.Cluster.EachPrimary(ctx, gk, func(k ident.Kind, o *watch.Object) error {
-		s.Global = !k.Namespaced
 		req := ident.RequestFor(gk, o)
 		if o.Paused() {
 			s.paused[req.UID] = true
@@ -139,7 +159,7 @@ func (s *Removal) pruneKind(ctx context.Context, gvk schema.GroupVersionKind) er
 			s.left++
 			return
 		}
-		s.clear(owner, plan.OrphanedObject{Rule: s.writes(), Kind: k, Object: o.WithoutBody()}, func() error {
+		s.clear(owner, s.orphaned(k, o), func() error {
 			return s.delete(ctx, k, o, owner)
 		})
 	})
@@ -150,10 +170,24 @@ func (s *Removal) pruneKind(ctx context.Context, gvk schema.GroupVersionKind) er
 func (s *Removal) EachChild(ctx context.Context, gvk schema.GroupVersionKind,
 	visit func(ident.Kind, *watch.Object, ident.Request)) error {
 	return s.EachMade(ctx, gvk, func(k ident.Kind, o *watch.Object, owner ident.Request) {
-		if !o.Orphan() && !o.LostReference() && !slices.Contains(s.Rule.Orphans, o.Child()) {
+		if s.Deletes(o) {
 			visit(k, o, owner)
 		}
 	})
+}
+
+// Deletes reports whether an object of the rule does not stay.
+func (s *Removal) Deletes(o *watch.Object) bool {
+	return !o.Orphan() && !o.LostReference() && !slices.Contains(s.Rule.Orphans, o.Child())
+}
+
+// Keeps reports whether a rule of its primary kept an object in the last reconciliation.
+func (s *Removal) Keeps(k ident.Kind, o *watch.Object, owner ident.Request) bool {
+	return s.primary != nil && s.primary.OrphanedObjects.Add(owner, s.orphaned(k, o)) != ""
+}
+
+func (s *Removal) orphaned(k ident.Kind, o *watch.Object) plan.OrphanedObject {
+	return plan.OrphanedObject{Rule: s.writes(), Kind: k, Object: o.WithoutBody()}
 }
 
 // EachMade calls visit for each object of one kind that the rule has created.
@@ -186,7 +220,7 @@ func (s *Removal) owners(o *watch.Object) (all []ident.Request) {
 		if owner.Kind.String() != s.Rule.For || !o.BelongsTo(owner) {
 			continue
 		}
-		if s.Global {
+		if s.global {
 			owner.Namespace = ""
 		}
 		all = append(all, owner)
@@ -205,10 +239,10 @@ func (s *Removal) clear(req ident.Request, l plan.OrphanedObject, atOnce func() 
 	}
 	switch {
 	case s.paused[req.UID]:
-		s.problem(what + ": " + req.String() + " is paused")
+		s.problem(fmt.Errorf("%s: %s %w", what, req, ErrPaused))
 	case s.primary == nil:
 		if err := atOnce(); err != nil && !errors.Is(err, decide.ErrStale) {
-			s.problem(what + ": " + err.Error())
+			s.problem(fmt.Errorf("%s: %w", what, err))
 		}
 	default:
 		switch why := s.primary.OrphanedObjects.Add(req, l); why {
@@ -217,7 +251,7 @@ func (s *Removal) clear(req ident.Request, l plan.OrphanedObject, atOnce func() 
 			s.left--
 			s.kept++
 		default:
-			s.problem(what + ": " + why)
+			s.problem(errors.New(what + ": " + why))
 		}
 		s.Cluster.Queue.Add(req)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
@@ -16,6 +17,7 @@ import (
 	"reconcel/engine/discover"
 	"reconcel/engine/ident"
 	"reconcel/engine/inventory"
+	"reconcel/engine/outcome"
 	"reconcel/engine/plan"
 	"reconcel/engine/reconcile"
 	"reconcel/engine/report"
@@ -36,6 +38,7 @@ type Preview struct {
 	toEnd   bool
 	before  *plan.Plan                        // of the rules that a reload has replaced, or nil
 	unread  map[schema.GroupVersionKind]error // why a kind could not be read
+	others  map[ident.Request]bool            // primaries of removed rules that the rules do not watch
 }
 
 // A Lister visits the objects of a kind in a role: the primaries to reconcile, those with the label
@@ -51,8 +54,9 @@ type Config struct {
 	List    Lister
 	// Namespace and Name are those of the previewed installation, as in Options.
 	Namespace, Name string
-	// Namespaces are as in Options.
-	Namespaces []string
+	// Namespaces and MaxDeletions are as in Options.
+	Namespaces   []string
+	MaxDeletions *intstr.IntOrString
 	// Orphaned is what the inventories have besides the program: the objects to prune that a
 	// rule no longer renders.
 	Orphaned inventory.Orphaned
@@ -67,13 +71,14 @@ type Config struct {
 // objects of the Lister.
 func NewPreview(ctx context.Context, of Config) (*Preview, error) {
 	const inFlight = 16
-	v := &Preview{list: of.List, queue: &requests{}, toEnd: of.ToTheEnd, unread: map[schema.GroupVersionKind]error{}}
+	v := &Preview{list: of.List, queue: &requests{}, toEnd: of.ToTheEnd, unread: map[schema.GroupVersionKind]error{},
+		others: map[ident.Request]bool{}}
 	v.stepper = NewStepper(engine.Dependencies{
 		Client: of.Client, Kinds: of.Kinds, Events: reconcile.Untold{},
 		Clock: cmp.Or[clock.PassiveClock](of.Clock, clock.RealClock{}), Queue: v.queue,
 		Random: func() float64 { return 0.5 }, InFlight: inFlight,
 	}, access.Options{Log: slog.New(slog.DiscardHandler), Namespace: of.Namespace, Name: of.Name,
-		Namespaces: of.Namespaces})
+		Namespaces: of.Namespaces, MaxDeletions: of.MaxDeletions})
 	v.stepper.engine.Inventory = inventory.Unrecorded()
 	v.stepper.engine.Numbers.Store(&of.Numbers)
 	if err := v.follow(ctx, of.Program, of.Orphaned); err != nil {
@@ -91,6 +96,12 @@ func (v *Preview) Reconcile(ctx context.Context, req ident.Request) (Report, err
 }
 
 func (v *Preview) reconcile(ctx context.Context, pl *plan.Plan, req ident.Request) (Report, error) {
+	report, err := v.reconcileRounds(ctx, pl, req)
+	report.Findings = append(v.refused(pl, req), report.Findings...)
+	return report, err
+}
+
+func (v *Preview) reconcileRounds(ctx context.Context, pl *plan.Plan, req ident.Request) (Report, error) {
 	defer v.stepper.engine.Memories.Forget(req)
 	report, err := v.reconcileOnce(ctx, pl, req)
 	adopted := report.Adopted
@@ -108,6 +119,29 @@ func (v *Preview) reconcile(ctx context.Context, pl *plan.Plan, req ident.Reques
 	}
 	report.Adopted = adopted
 	return report, err
+}
+
+// refused returns the rules of a primary that are inactive because another installation has their objects.
+func (v *Preview) refused(pl *plan.Plan, req ident.Request) (found []access.Finding) {
+	pk, admitted := pl.Primaries[req.Kind], pl.Admitted.Load()
+	if pk == nil || !admitted.RefusesAny(pk) {
+		return nil
+	}
+	cache, err := pk.Watch.Cache()
+	if err != nil {
+		return nil
+	}
+	self, _ := cache.Get(req.Namespace, req.Name)
+	for _, r := range pk.Rules {
+		selects := r.ForCluster() && v.stepper.engine.Cluster.BundleOf(r.Name) == req
+		if !selects && self != nil {
+			selects = r.MaySelect(v.stepper.engine.Router.InputOf(self))
+		}
+		if admitted.Refuses(r) && selects {
+			found = append(found, access.Finding{Rule: r.Name, Action: outcome.Rejected, Message: admitted.Why(r)})
+		}
+	}
+	return found
 }
 
 func (v *Preview) reconcileOnce(ctx context.Context, pl *plan.Plan, req ident.Request) (Report, error) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
 
 	"reconcel/engine/access"
@@ -51,23 +52,34 @@ func (v *Preview) follow(ctx context.Context, program *rules.Program, orphaned i
 			return err
 		}
 	}
+	pl.Admitted.Store(e.Admission.Judge(ctx, pl, nil))
 	e.Router.Follow(e.Plan.Load(), pl)
 	return nil
 }
 
 // CleanUp sends the writes with which run begins the cleanup after removed rules, and
-// returns what keeps it from the rest. The reconciliations of Requests continue it.
-func (v *Preview) CleanUp(ctx context.Context) (problems []string) {
+// returns what keeps it from the rest: paused primaries, and errors. The reconciliations of
+// Requests continue it.
+func (v *Preview) CleanUp(ctx context.Context) (paused []string, errs []error) {
+	keep := func(rule string, err error) {
+		if errors.Is(err, cleanup.ErrPaused) {
+			paused = append(paused, fmt.Sprintf("removed rule %q: %v", rule, err))
+			return
+		}
+		errs = append(errs, incomplete(rule, err))
+	}
 	e := v.stepper.engine
 	pl := e.Plan.Load()
 	for _, f := range pl.Orphaned.Finalizers {
 		if err := e.Cleanup.RemoveMarks(ctx, pl, f); err != nil && !discover.IsNoKind(err) {
-			problems = append(problems, fmt.Sprintf("rule %q, kind %s: %v", f.Rule, f.Kind, err))
+			keep(f.Rule, err)
 		}
 	}
 	for _, r := range pl.Orphaned.Removed {
-		_, found := e.Cleanup.TryDeleteRemovedRule(ctx, pl, r)
-		problems = append(problems, found...)
+		_, problems := e.Cleanup.TryDeleteRemovedRule(ctx, pl, r)
+		for _, err := range problems {
+			keep(r.Name, err)
+		}
 	}
 	for _, primary := range pl.Primaries {
 		if !primary.MayHaveDeselected() {
@@ -75,10 +87,14 @@ func (v *Preview) CleanUp(ctx context.Context) (problems []string) {
 		}
 		if err := e.Router.EnqueueDeselected(ctx, primary); err != nil && !discover.IsUnwatchable(err) &&
 			v.unread[primary.GVK] == nil {
-			problems = append(problems, err.Error())
+			errs = append(errs, err)
 		}
 	}
-	return problems
+	return paused, errs
+}
+
+func incomplete(rule string, err error) error {
+	return fmt.Errorf("%w; incomplete: the removed rule %q", err, rule)
 }
 
 // Held returns the changes of rules that run does not let take effect without approval.
@@ -97,6 +113,16 @@ func (v *Preview) Held(ctx context.Context, ran *inventory.Recorded) (held []inv
 		}
 	}
 	return held, nil
+}
+
+// Changed returns the rules that are not those that ran last.
+func (v *Preview) Changed(ran *inventory.Recorded) (all []*rules.Rule) {
+	for _, c := range plan.ChangesSince(ran, v.stepper.engine.Plan.Load()) {
+		if c.Now != nil {
+			all = append(all, c.Now)
+		}
+	}
+	return all
 }
 
 // Requests returns the primaries that run reconciles because of the last Reload and
@@ -123,10 +149,12 @@ func (v *Preview) Requests() []ident.Request {
 	return all
 }
 
-// Primaries returns the number of primaries that the rules watch.
-func (v *Preview) Primaries() (n int) {
-	for _, primary := range v.stepper.engine.Plan.Load().Primaries {
-		if c, err := primary.Watch.Cache(); err == nil {
+// Primaries returns the number of primaries that the rules watch, or have watched before Reload,
+// and of the others that EachOfEnded has found.
+func (v *Preview) Primaries() int {
+	n := len(v.others)
+	for _, w := range v.watched() {
+		if c, err := w.Cache(); err == nil {
 			for range c.All() {
 				n++
 			}
@@ -135,23 +163,53 @@ func (v *Preview) Primaries() (n int) {
 	return n
 }
 
-// EachOfEnded visits the objects of rules that run now and are not in the program. A kind that
-// cannot be read does not affect the others.
-func (v *Preview) EachOfEnded(ctx context.Context, visit func(access.Orphan)) error {
-	e := v.stepper.engine
-	var errs []error
-	for _, r := range e.Plan.Load().Orphaned.Ended {
-		s := &cleanup.Removal{Cluster: e.Cluster, Rule: r}
+// watched returns the watches of primaries of the rules, and of those from before Reload.
+func (v *Preview) watched() map[schema.GroupKind]*watch.Watch {
+	all := map[schema.GroupKind]*watch.Watch{}
+	for _, pl := range []*plan.Plan{v.before, v.stepper.engine.Plan.Load()} {
+		if pl == nil {
+			continue
+		}
+		for kind, primary := range pl.Primaries {
+			all[kind] = primary.Watch
+		}
+	}
+	return all
+}
+
+// An Ended object is one of a rule that runs now and is not in the program.
+type Ended struct {
+	access.Orphan
+	Deleted bool // run deletes it, although perhaps not at once
+}
+
+// EachOfEnded visits the objects of rules that run now and are not in the program, unless another
+// rule keeps them. A kind that cannot be read does not affect the others.
+func (v *Preview) EachOfEnded(ctx context.Context, visit func(Ended)) (errs []error) {
+	e, watched := v.stepper.engine, v.watched()
+	pl := e.Plan.Load()
+	for _, r := range pl.Orphaned.Ended {
+		s := cleanup.NewRemoval(ctx, e.Cluster, pl, r)
+		removed := slices.ContainsFunc(pl.Orphaned.Removed, func(other inventory.RemovedRule) bool {
+			return other.Name == r.Name && other.For == r.For
+		})
 		for _, gvk := range r.Kinds() {
 			err := s.EachMade(ctx, gvk, func(k ident.Kind, o *watch.Object, owner ident.Request) {
-				visit(access.Orphan{Rule: r.Name, Child: o.Child(), Primary: owner, Object: o.Identity(k.GVK)})
+				deleted := removed && s.Deletes(o)
+				if o.Terminating() || deleted && s.Keeps(k, o, owner) {
+					return
+				}
+				if watched[owner.Kind] == nil {
+					v.others[owner] = true
+				}
+				visit(Ended{access.Orphan{Rule: r.Name, Child: o.Child(), Primary: owner, Object: o.Identity(k.GVK)}, deleted})
 			})
 			if err != nil && !discover.IsNoKind(err) {
-				errs = append(errs, fmt.Errorf("%w; incomplete: kind %s of the removed rule %q", err, gvk.Kind, r.Name))
+				errs = append(errs, incomplete(r.Name, err))
 			}
 		}
 	}
-	return errors.Join(errs...)
+	return errs
 }
 
 // requests is the queue of a Preview. It collects requests: the caller of Reconcile

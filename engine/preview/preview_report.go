@@ -54,6 +54,9 @@ func (p *previewReport) previewed() Report {
 	}
 	for i := range p.Rendering.Rules {
 		r := &p.Rendering.Rules[i]
+		if p.Admitted.Refuses(r.Rule) {
+			continue
+		}
 		if !r.Matches && r.Err == nil {
 			report.Deselected = append(report.Deselected, r.Rule.Name)
 		}
@@ -61,6 +64,9 @@ func (p *previewReport) previewed() Report {
 	}
 	report.Findings = append(report.Findings, p.Findings.All...)
 	for i := range p.Rendering.Rules {
+		if p.Admitted.Refuses(p.Rendering.Rules[i].Rule) {
+			continue
+		}
 		report.Findings = append(report.Findings, p.undeleted(&p.Rendering.Rules[i])...)
 		report.Orphans = append(report.Orphans, p.orphans(&p.Rendering.Rules[i])...)
 	}

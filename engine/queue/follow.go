@@ -54,12 +54,17 @@ func (e *Router) enqueueSelected(pk *plan.PrimaryKind, of []*rules.Rule) {
 		return // Without a cache, all are enqueued when there is one.
 	}
 	for o := range cache.All() {
-		in := rules.Input{Self: o.Content(), Now: e.Clock.Now(), Timeout: access.RenderTimeout,
-			Numbers: e.Cluster.NumberFields()}
+		in := e.InputOf(o)
 		if slices.ContainsFunc(of, func(r *rules.Rule) bool { return r.MaySelect(in) }) {
 			e.enqueueChanged(pk.GVK.GroupKind(), o)
 		}
 	}
+}
+
+// InputOf returns what decides whether a rule selects a primary.
+func (e *Router) InputOf(self *watch.Object) rules.Input {
+	return rules.Input{Self: self.Content(), Now: e.Clock.Now(), Timeout: access.RenderTimeout,
+		Numbers: e.Cluster.NumberFields()}
 }
 
 // enqueueChildren enqueues the primaries that have objects of changed rules.

@@ -1,6 +1,8 @@
 package change
 
 import (
+	"context"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,10 +16,10 @@ import (
 
 // OfCleanup returns the changes of a cleanup after removed rules, which needs no
 // reconciliation, as those of one primary.
-func OfCleanup(recorder *dryrun.Recorder) *Primary {
+func OfCleanup(ctx context.Context, kinds discover.Kinds, recorder *dryrun.Recorder) *Primary {
 	all := &Primary{}
 	for _, w := range writtenObjects(recorder.Writes()) {
-		p := cleanedUp(w)
+		p := cleanedUp(ctx, kinds, w)
 		p.add(w)
 		for _, c := range p.Changes {
 			if c.Action == outcome.Deleted {
@@ -33,10 +35,13 @@ func OfCleanup(recorder *dryrun.Recorder) *Primary {
 
 // cleanedUp returns the primary of a write: the owner of a deleted object, or the written
 // object itself.
-func cleanedUp(w *written) *Primary {
+func cleanedUp(ctx context.Context, kinds discover.Kinds, w *written) *Primary {
 	u := w.object()
 	if w.last.Deletes() {
 		owner, _ := rules.OwnerOf(u.Object)
+		if k, err := discover.AnyVersion(ctx, kinds, owner.Kind); err == nil && !k.Namespaced {
+			owner.Namespace = ""
+		}
 		return PrimaryOf(&rules.Primary{}, discover.Kind{GVK: owner.Kind.WithVersion(versionOf(u, owner.UID))}, owner)
 	}
 	gvk := u.GroupVersionKind()

@@ -69,13 +69,7 @@ func (s *Source) Client(schemas *schema.Set) *dryrun.Client {
 func (s *Source) Each(ctx context.Context,
 	from func(runtimeschema.GroupVersionResource, string) dynamic.ResourceInterface, k discover.Kind,
 	namespaces []string, options metav1.ListOptions, visit func(*unstructured.Unstructured) error) error {
-	switch {
-	case slices.Contains(namespaces, metav1.NamespaceAll) && k.Namespaced && len(s.Policy.Namespaces) > 0:
-		namespaces = s.Policy.Namespaces
-	case slices.Contains(namespaces, metav1.NamespaceAll), len(namespaces) > 0 && !k.Namespaced:
-		namespaces = []string{metav1.NamespaceAll}
-	}
-	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(namespaces))) {
+	for _, namespace := range s.namespaces(&k, namespaces) {
 		var failed error
 		err := cluster.ForEach(ctx, from(k.GVR, namespace), options, func(u *unstructured.Unstructured) {
 			if failed == nil {
@@ -90,6 +84,17 @@ func (s *Source) Each(ctx context.Context,
 		}
 	}
 	return nil
+}
+
+// namespaces returns those to list of a kind, each once. NamespaceAll stands for all namespaces of the policy.
+func (s *Source) namespaces(k *discover.Kind, of []string) []string {
+	switch {
+	case slices.Contains(of, metav1.NamespaceAll) && k.Namespaced && len(s.Policy.Namespaces) > 0:
+		of = s.Policy.Namespaces
+	case slices.Contains(of, metav1.NamespaceAll), len(of) > 0 && !k.Namespaced:
+		of = []string{metav1.NamespaceAll}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(of)))
 }
 
 // chunk is the number of primaries that are compared before their results are used. It bounds the

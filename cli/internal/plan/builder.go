@@ -11,6 +11,7 @@ import (
 	"reconcel/cli/internal/fields"
 	"reconcel/engine/access"
 	"reconcel/engine/outcome"
+	"reconcel/engine/preview"
 )
 
 // orphaned is the action of an object that stays although no rule maintains it.
@@ -25,6 +26,7 @@ type builder struct {
 	creators   map[change.Object]change.Creator
 	changed    map[string]bool            // primaries
 	claimed    map[change.Object]bool     // changed children
+	undone     map[change.Object]string   // the rules of changes that wait or fail, by object
 	risky      map[string]map[string]bool // primaries with a risk, by rule
 	stopped    map[string][]string        // primaries that are paused or being deleted
 }
@@ -32,16 +34,14 @@ type builder struct {
 func newBuilder() *builder {
 	return &builder{
 		kinds: map[[2]string]*KindCount{}, conditions: map[ConditionChange]int{}, groups: map[string]*Group{},
-		creators: map[change.Object]change.Creator{}, changed: map[string]bool{}, claimed: map[change.Object]bool{},
+		creators: map[change.Object]change.Creator{}, changed: map[string]bool{}, claimed: map[change.Object]bool{}, undone: map[change.Object]string{},
 		risky: map[string]map[string]bool{}, stopped: map[string][]string{},
 	}
 }
 
 // add adds what happens to one primary.
 func (b *builder) add(r result) {
-	for _, err := range r.Errs {
-		b.Errors = append(b.Errors, err.Error())
-	}
+	b.fail(r.Errs)
 	b.Already += r.already
 	r.RejectDuplicates(b.creators)
 	if why := r.Stopped(); why != "" {
@@ -56,6 +56,15 @@ func (b *builder) add(r result) {
 	}
 }
 
+// fail adds errors, each once.
+func (b *builder) fail(errs []error) {
+	for _, err := range errs {
+		if !slices.Contains(b.Errors, err.Error()) {
+			b.Errors = append(b.Errors, err.Error())
+		}
+	}
+}
+
 // change adds one change. Of several changes of parts of one object, the first counts.
 func (b *builder) change(c *change.Change, counted map[change.Object]bool) {
 	action := actionOf(c)
@@ -63,6 +72,7 @@ func (b *builder) change(c *change.Change, counted map[change.Object]bool) {
 	case action == outcome.Unchanged:
 		return
 	case !action.IsDifference():
+		b.undone[c.Object] = c.Rule
 		b.group(c, action)
 		return
 	}
@@ -93,18 +103,26 @@ func (b *builder) count(o change.Object, action outcome.Action) {
 }
 
 // orphan adds an object that stays although no rule maintains it.
-func (b *builder) orphan(o access.Orphan) {
+func (b *builder) orphan(o access.Orphan) { b.left(o, orphaned, "") }
+
+// left adds what happens to an object that no rule maintains.
+func (b *builder) left(o access.Orphan, action outcome.Action, why string) {
 	b.change(&change.Change{
 		Primary: change.Object{Kind: o.Primary.Kind.Kind, Namespace: o.Primary.Namespace, Name: o.Primary.Name},
-		Rule:    o.Rule, Child: o.Child, Object: change.ObjectWithID(o.Object), Action: orphaned,
+		Rule:    o.Rule, Child: o.Child, Object: change.ObjectWithID(o.Object), Action: action, Reason: why,
 	}, map[change.Object]bool{})
 }
 
-// ended adds an object of a rule that is removed, unless it is deleted or another rule
+// ended adds an object of a rule that is removed, unless it is deleted at once, its deletion fails, or another rule
 // has it now.
-func (b *builder) ended(o access.Orphan) {
-	if !b.claimed[change.ObjectWithID(o.Object)] {
-		b.orphan(o)
+func (b *builder) ended(o preview.Ended) {
+	object := change.ObjectWithID(o.Object)
+	switch {
+	case b.claimed[object]:
+	case !o.Deleted:
+		b.orphan(o.Orphan)
+	case b.undone[object] != o.Rule:
+		b.left(o.Orphan, outcome.Deleted, "its rule is removed")
 	}
 }
 

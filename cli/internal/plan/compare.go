@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
@@ -30,8 +32,11 @@ type Options struct {
 	// Against has the rules that run; nil: the cluster shows them.
 	Against     *rules.Loaded
 	AgainstName string
-	// Installation is the namespace/name of the installation; "": the only one.
+	// Installation is the namespace/name of the installation; "": the one that runs the rules.
 	Installation string
+	Home         string // the namespace of an installation that the cluster does not show
+	// MaxDeletions is that of run; nil: its default.
+	MaxDeletions *intstr.IntOrString
 	Clock        clock.PassiveClock
 }
 
@@ -66,16 +71,15 @@ func Compare(ctx context.Context, o Options) (*Report, error) {
 	}
 	cleanup := c.cleanUp(ctx)
 	requests := c.preview.Requests()
-	c.report.Resources.Watched, c.report.Resources.Reconciled = c.preview.Primaries(), len(requests)
+	c.report.Resources.Reconciled = len(requests)
 	c.report.add(cleanup)
 	now, before := primariesOf(c.Rules.Program), primariesOf(others...)
 	compare := func(r ident.Request) result { return c.compare(ctx, now[r.Kind], before[r.Kind], r) }
 	if err := change.EachResult(ctx, &c.Source, requests, compare, c.report.add); err != nil {
 		return nil, err
 	}
-	if err := c.preview.EachOfEnded(ctx, c.report.ended); err != nil {
-		c.report.Errors = append(c.report.Errors, err.Error())
-	}
+	c.report.fail(c.preview.EachOfEnded(ctx, c.report.ended))
+	c.report.Resources.Watched = c.preview.Primaries()
 	c.describe(ctx, schemas)
 	c.proposeRollouts()
 	return c.report.finish(), nil
@@ -90,7 +94,7 @@ func (c *comparison) reload(ctx context.Context, schemas *kindschema.Set) error 
 	used := c.Rules.Program.UsedKinds()
 	of := preview.Config{
 		Program: c.Rules.Program, Orphaned: s.Is, Client: c.Client(schemas), Kinds: c.Cluster.Kinds, List: c.list,
-		Clock: c.Clock, ToTheEnd: true,
+		Clock: c.Clock, ToTheEnd: true, MaxDeletions: c.MaxDeletions,
 		Namespace: c.running.stored.Namespace, Name: c.running.stored.Installation, Namespaces: c.Policy.Namespaces,
 	}
 	if c.running.program != nil {
@@ -123,8 +127,16 @@ func (c *comparison) list(ctx context.Context, role watch.Role, k discover.Kind,
 // cleanUp returns what the cleanup after removed rules does at once.
 func (c *comparison) cleanUp(ctx context.Context) result {
 	ctx, recorder := dryrun.Record(ctx)
-	c.Notes = append(c.Notes, c.preview.CleanUp(ctx)...)
-	return result{Primary: change.OfCleanup(recorder)}
+	paused, errs := c.preview.CleanUp(ctx)
+	c.Notes = append(c.Notes, paused...)
+	p := change.OfCleanup(ctx, c.Cluster.Kinds, recorder)
+	for _, err := range errs {
+		recorded := func(w *dryrun.Write) bool { return w.Err != nil && errors.Is(err, w.Err) }
+		if !slices.ContainsFunc(recorder.Writes(), recorded) {
+			p.Errs = append(p.Errs, err)
+		}
+	}
+	return result{Primary: p}
 }
 
 // A result is what happens to one primary.

@@ -2,16 +2,11 @@ package plan
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"reconcel/cli/internal/exit"
+	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/output"
 	"reconcel/engine/inventory"
 	"reconcel/rules"
@@ -27,7 +22,12 @@ type running struct {
 
 // findRunning returns the rules that run now, as far as the cluster shows them.
 func (c *comparison) findRunning(ctx context.Context) (r running, err error) {
-	if r.stored, err = c.installation(ctx); err != nil {
+	programs := []*rules.Program{c.Rules.Program}
+	if c.Against != nil {
+		programs = []*rules.Program{c.Against.Program, c.Rules.Program}
+	}
+	of := change.Installation{Named: c.Installation, Home: c.Home}
+	if r.stored, err = c.Inventory(ctx, of, programs...); err != nil {
 		return r, err
 	}
 	if r.active, err = r.stored.Active(); err != nil {
@@ -53,71 +53,6 @@ func (c *comparison) findRunning(ctx context.Context) (r running, err error) {
 		r.from = "the live state"
 	}
 	return r, nil
-}
-
-// installation returns the inventory of the installation.
-func (c *comparison) installation(ctx context.Context) (inventory.Stored, error) {
-	var names []string
-	all, err := c.Cluster.Inventories(ctx)
-	all = slices.DeleteFunc(all, func(stored inventory.Stored) bool {
-		name := stored.Namespace + "/" + stored.Installation
-		names = append(names, name)
-		return c.Installation != "" && c.Installation != name
-	})
-	switch {
-	case apierrors.IsForbidden(err):
-		c.Note("reconcel's inventory cannot be read: what removed rules leave behind is unknown")
-		return c.withoutInventory(ctx)
-	case err != nil:
-		return inventory.Stored{}, fmt.Errorf("list inventories: %w", err)
-	case len(all) > 1:
-		return inventory.Stored{}, exit.Misused("there are several installations: choose one with --installation: %s",
-			strings.Join(names, ", "))
-	case len(all) == 1:
-		return all[0], nil
-	case c.Installation != "":
-		return inventory.Stored{}, exit.Failure(
-			fmt.Errorf("installation %s not found: there is no ConfigMap with its inventory", c.Installation))
-	}
-	return c.withoutInventory(ctx)
-}
-
-// withoutInventory returns an empty inventory for the installation that a child names.
-func (c *comparison) withoutInventory(ctx context.Context) (inventory.Stored, error) {
-	stored := inventory.Stored{Namespace: "default", Installation: "reconcel"}
-	mark := c.Installation
-	programs := []*rules.Program{c.Rules.Program}
-	if c.Against != nil {
-		programs = []*rules.Program{c.Against.Program, c.Rules.Program}
-	}
-	for _, program := range programs {
-		for _, primary := range program.Primaries() {
-			for _, rule := range primary.Rules {
-				for _, gvk := range rule.ChildKinds() {
-					if mark == "" {
-						mark = c.markOf(ctx, gvk)
-					}
-				}
-			}
-		}
-	}
-	if namespace, name, ok := strings.Cut(mark, "/"); ok {
-		stored.Namespace, stored.Installation = namespace, name
-	}
-	return stored, nil
-}
-
-// markOf returns the installation in the annotation of some child of a kind, or "".
-func (c *comparison) markOf(ctx context.Context, gvk schema.GroupVersionKind) string {
-	k, err := c.Cluster.Find(ctx, gvk)
-	if k == nil || err != nil {
-		return ""
-	}
-	page, err := c.Cluster.Client.Resource(k.GVR).List(ctx, metav1.ListOptions{LabelSelector: rules.LabelRule, Limit: 1})
-	if err != nil || len(page.Items) == 0 {
-		return ""
-	}
-	return page.Items[0].GetAnnotations()[rules.AnnotationInstallation]
 }
 
 // change returns what differs between the rules that run and others, or nil if that is not known.

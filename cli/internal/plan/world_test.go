@@ -101,17 +101,23 @@ func newFleetWith(t *testing.T, o world.Options, objects ...string) *fleet {
 		t.Fatal(err)
 	}
 	f := &fleet{T: t, World: w, schemas: schemas, kinds: kinds}
+	f.put(objects...)
+	f.settle()
+	return f
+}
+
+// put creates objects, as a user.
+func (f *fleet) put(objects ...string) {
+	f.Helper()
 	for _, text := range objects {
 		u := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
-			t.Fatal(err)
+			f.Fatal(err)
 		}
-		if _, err := w.Cluster().Put(u); err != nil {
-			t.Fatal(err)
+		if _, err := f.Cluster().Put(u); err != nil {
+			f.Fatal(err)
 		}
 	}
-	f.settle()
-	return f
 }
 
 // settle lets everything become ready.
