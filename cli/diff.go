@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/diff"
@@ -19,10 +22,12 @@ type diffFlags struct {
 	policyFlags
 	rules   ruleFiles
 	cluster clusterFlags
+	installationFlag
 	scopeFlags
-	selector string
-	noDryRun bool
-	output   *settings.Value[string]
+	selector  string
+	deletions *settings.Value[intstr.IntOrString]
+	noDryRun  bool
+	output    *settings.Value[string]
 }
 
 // A diffCommand shows what rules would change in a cluster.
@@ -46,10 +51,14 @@ chooses, such as UIDs and cluster IPs, will differ.
 
 Children that still wait, for example until another controller has written a
 status, are listed on stderr and are not a difference. So are failures
-(an expression, a check) and rejected writes, which the API server rejects or for
-which another manager has an object of the same name. The output omits
-managedFields, versions, times, the status of children, and the conditions Ready,
-Reconciling and Stalled. It does not show the values of Secrets.
+(an expression, a check), rejected writes, which the API server rejects or for
+which another manager has an object of the same name, and rules whose objects
+belong to another installation. The output omits managedFields, versions, times,
+the status of children, and the conditions Ready, Reconciling and Stalled. It does
+not show the values of Secrets.
+
+The output has all changes at once. Notes on stderr name the changes that run holds
+until they are approved, and the rules with a rollout.
 
 If run would not start because the rules are invalid for the schemas of the
 cluster, diff prints the same message.
@@ -78,6 +87,8 @@ not there are differences.`,
 	f.scopeFlags.flags(flags)
 	flags.StringVarP(&f.selector, "selector", "l", "", "label `selector` of the resources, such as tier=web")
 	f.cluster.flags(flags)
+	f.installationFlag.flag(flags)
+	f.deletions = maxDeletions(flags)
 	flags.BoolVar(&f.noDryRun, "no-dry-run", false, "send no dry runs: permissions to read are enough")
 	outputFlag(flags, f.output)
 	return cmd
@@ -94,7 +105,7 @@ func (c diffCommand) diff(f *diffFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	options.Cluster, options.Installation = live, namespace
+	options.Cluster, options.Home = live, namespace
 	ctx, stop := untilSignal()
 	defer stop()
 	var result *diff.Result
@@ -111,10 +122,11 @@ func (c diffCommand) diff(f *diffFlags, args []string) error {
 
 // diffOptions reads the command line and the rules.
 func (c diffCommand) diffOptions(f *diffFlags, args []string) (o diff.Options, err error) {
-	if err := f.check(); err != nil {
+	if err := errors.Join(f.scopeFlags.check(), f.installationFlag.check()); err != nil {
 		return o, err
 	}
-	o = diff.Options{Source: change.Source{Policy: f.policy(), Local: f.noDryRun}, Namespace: f.namespace}
+	o = diff.Options{Source: change.Source{Policy: f.policy(), Local: f.noDryRun}, Installation: f.installation,
+		MaxDeletions: &f.deletions.Value, Namespace: f.namespace}
 	if o.Selector, err = labels.Parse(f.selector); err != nil {
 		return o, exit.Misused("-l: %w", err)
 	}

@@ -72,6 +72,21 @@ func (c *clusterFlags) open(out *printer,
 	return live, namespace, nil
 }
 
+// installationFlag says whose rules a command compares.
+type installationFlag struct{ installation string }
+
+func (f *installationFlag) flag(flags *pflag.FlagSet) {
+	flags.StringVar(&f.installation, "installation", "",
+		"namespace/name of the `installation`, if several have such rules")
+}
+
+func (f *installationFlag) check() error {
+	if f.installation != "" && strings.Count(f.installation, "/") != 1 {
+		return exit.Misused("--installation: %q is not namespace/name", f.installation)
+	}
+	return nil
+}
+
 // showProgress shows the progress of some work, which ends with ctx.
 func (p *printer) showProgress(ctx context.Context, work func(*output.Progress) error) error {
 	progress := output.StartProgress(p.stderr)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/cluster"
@@ -27,12 +28,13 @@ import (
 // planFlags are the flags of plan.
 type planFlags struct {
 	offlineRules
-	cluster      clusterFlags
-	against      []string
-	observed     []string
-	installation string
-	noDryRun     bool
-	output       *settings.Value[string]
+	cluster clusterFlags
+	installationFlag
+	deletions *settings.Value[intstr.IntOrString]
+	against   []string
+	observed  []string
+	noDryRun  bool
+	output    *settings.Value[string]
 }
 
 // A planCommand summarizes what a change of rules does to a cluster.
@@ -87,7 +89,8 @@ fails that the running rules do not fail at.`,
 		"`file` or folder of the rules that run; may be repeated (default: those of the cluster)")
 	flags.StringSliceVar(&f.observed, "observed", nil,
 		"`file` or folder of the objects in the cluster, instead of a cluster; may be repeated")
-	flags.StringVar(&f.installation, "installation", "", "namespace/name of the `installation`, if there are several")
+	f.installationFlag.flag(flags)
+	f.deletions = maxDeletions(flags)
 	flags.BoolVar(&f.noDryRun, "no-dry-run", false, "send no dry runs: permissions to read are enough")
 	f.cluster.flags(flags)
 	outputFlag(flags, f.output)
@@ -104,7 +107,7 @@ func (c planCommand) plan(f *planFlags) error {
 	if len(f.observed) > 0 {
 		err = c.observe(f, &options)
 	} else {
-		options.Cluster, _, err = f.cluster.open(c.out, dryrun.Guard)
+		options.Cluster, options.Home, err = f.cluster.open(c.out, dryrun.Guard)
 	}
 	if err != nil {
 		return err
@@ -126,9 +129,9 @@ func (c planCommand) plan(f *planFlags) error {
 // planOptions reads the command line and the rules.
 func (c planCommand) planOptions(f *planFlags) (o plan.Options, err error) {
 	o = plan.Options{Source: change.Source{Policy: f.policy(), Local: f.noDryRun || len(f.observed) > 0},
-		Installation: f.installation}
-	if f.installation != "" && strings.Count(f.installation, "/") != 1 {
-		return o, exit.Misused("--installation: %q is not namespace/name", f.installation)
+		Installation: f.installation, MaxDeletions: &f.deletions.Value}
+	if err := f.check(); err != nil {
+		return o, err
 	}
 	if err := once(f.paths, f.against, f.observed, f.crds); err != nil {
 		return o, err

@@ -44,7 +44,6 @@ type runFlags struct {
 func (s *runFlags) flags(flags *pflag.FlagSet) {
 	s.workers, s.qps, s.burst = settings.Count(16, 1), settings.Rate(), settings.Count(0, 0)
 	s.reapply = settings.Duration(12 * time.Hour)
-	s.deletions = settings.Amount("50%")
 	s.events = eventFilter()
 	s.listen, s.debug = settings.Address(defaultListen()), settings.Loopback()
 	s.logLevel, s.logFormat = settings.LogLevel(), settings.Choice("text", "json")
@@ -67,9 +66,7 @@ func (s *runFlags) flags(flags *pflag.FlagSet) {
 	flags.Var(s.qps, "qps", "requests per second to the API server; 0: no limit besides API Priority and Fairness")
 	flags.Var(s.burst, "burst", "size of bursts above qps; 0: twice qps")
 	flags.Var(s.reapply, "reapply-every", "how often to apply an unchanged child again; 0: never")
-	flags.Var(s.deletions, "max-deletions",
-		"most objects that a changed rule may delete or replace at once: a number, or a percentage of its objects (at "+
-			"least 10)")
+	s.deletions = maxDeletions(flags)
 	flags.Var(s.events, "events", eventsUsage)
 	flags.Var(s.listen, "listen", "address of /metrics, /healthz and /readyz; off: none")
 	flags.Var(s.debug, "debug-listen", "loopback address of /debug/rules, which shows the active rules and watches; "+
@@ -77,6 +74,15 @@ func (s *runFlags) flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.pprof, "pprof", false, "serve profiles at /debug/pprof/ on the address of --debug-listen")
 	flags.Var(s.logLevel, "log-level", "lowest level to log")
 	flags.Var(s.logFormat, "log-format", "format of the log")
+}
+
+// maxDeletions adds the flag that limits the deletions of a changed rule.
+func maxDeletions(flags *pflag.FlagSet) *settings.Value[intstr.IntOrString] {
+	most := settings.Amount("50%")
+	flags.Var(most, "max-deletions",
+		"most objects that a changed rule may delete or replace at once: a number, or a percentage of its objects (at "+
+			"least 10)")
+	return most
 }
 
 const eventsUsage = "Events to send: changes leaves out what a condition of the resource says, all leaves out nothing"

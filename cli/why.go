@@ -19,6 +19,7 @@ import (
 // whyFlags are the flags of why.
 type whyFlags struct {
 	subjectFlags
+	installationFlag
 	condition string
 	output    *settings.Value[string]
 }
@@ -83,6 +84,7 @@ func (c whyCommand) command() *cobra.Command {
 	flags.StringVarP(&f.namespace, "namespace", "n", "",
 		"namespace of the object (default: that of the kubeconfig context; with -r any, and default for resources without "+
 			"one)")
+	f.installationFlag.flag(flags)
 	flags.StringVar(&f.condition, "condition", "", "explain the condition of this `type` of a resource")
 	outputFlag(flags, f.output)
 	return cmd
@@ -102,7 +104,10 @@ func (f *whyFlags) question(args []string) (q why.Question, err error) {
 	if q.Path != "" && q.Condition != "" {
 		return q, exit.Misused("--condition and a path cannot be used together")
 	}
-	return q, f.check()
+	if err := f.installationFlag.check(); err != nil {
+		return q, err
+	}
+	return q, f.subjectFlags.check()
 }
 
 func (c whyCommand) why(f *whyFlags, args []string) error {
@@ -157,7 +162,7 @@ func (c whyCommand) whyLive(f *whyFlags, j offline.Judged, q why.Question) (*why
 	var answer *why.Answer
 	err = c.out.showProgress(ctx, func(progress *output.Progress) error {
 		answer, err = (&why.Reader{Source: change.Source{Rules: j.Loaded, Policy: f.policy(), Cluster: live, Local: true,
-			Progress: progress}}).Ask(ctx, q)
+			Progress: progress}, Installation: f.installation, Home: namespace}).Ask(ctx, q)
 		return err
 	})
 	return answer, err

@@ -2,8 +2,6 @@ package inventory
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -154,23 +152,4 @@ func (inv *Inventory) keepUnconfirmed(found *Orphaned, entries map[Key]Entry) {
 		return cmp.Or(cmp.Compare(a.Name, b.Name),
 			cmp.Compare(a.Kind, b.Kind))
 	})
-}
-
-// Recall returns what is in any of several inventories and not in a program.
-func Recall(inventories []Stored, program *rules.Program) (Orphaned, error) {
-	all := Orphaned{Kinds: map[Key][]schema.GroupVersionKind{}}
-	var damaged []error
-	for _, stored := range inventories {
-		entries, err := stored.Entries()
-		if err != nil {
-			damaged = append(damaged, fmt.Errorf("inventory: %w", err))
-			continue
-		}
-		found := (&Inventory{}).merge(entries, program, Check{})
-		for key, kinds := range found.Kinds {
-			all.Kinds[key] = append(all.Kinds[key], kinds...)
-		}
-		all.Removed, all.Kept = append(all.Removed, found.Removed...), append(all.Kept, found.Kept...)
-	}
-	return all, errors.Join(damaged...)
 }

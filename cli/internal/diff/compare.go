@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/cluster"
@@ -22,9 +22,12 @@ import (
 // Options say what to compare with which cluster.
 type Options struct {
 	change.Source
-	// Installation is the namespace of the installation if the cluster has no
-	// inventory.
+	// Installation is the namespace/name of the installation; "": the one that runs the rules.
 	Installation string
+	Home         string // the namespace of an installation that the cluster does not show
+
+	// MaxDeletions is that of run; nil: its default.
+	MaxDeletions *intstr.IntOrString
 
 	Namespace string // "": all
 	Selector  labels.Selector
@@ -55,9 +58,12 @@ type comparison struct {
 	Options
 	client   *dryrun.Client
 	selected []selected
-	bundles  []*rules.Rule // that are compared
+	bundles  []*rules.Rule       // that are compared
+	left     inventory.Orphaned  // what the rules no longer have
+	ran      *inventory.Recorded // the rules that ran last
 	preview  *preview.Preview
-	errs     []error // why the result is incomplete
+	changed  []*rules.Rule // that are not those that ran last
+	errs     []error       // why the result is incomplete
 }
 
 // Compare returns what run would do next.
@@ -83,12 +89,14 @@ func Compare(ctx context.Context, o Options) (*Result, error) {
 		p.Print()
 		return p
 	}
-	return r, change.EachResult(ctx, &c.Source, primaries, compare, func(p *change.Primary) {
+	err = change.EachResult(ctx, &c.Source, primaries, compare, func(p *change.Primary) {
 		p.RejectDuplicates(creators)
 		r.Changes = append(r.Changes, p.Changes...)
 		r.Notes = append(r.Notes, p.Notes()...)
 		r.fail(p.Errs)
 	})
+	c.mayHold(r)
+	return r, err
 }
 
 // prepare selects the primaries, and lists everything that their rules read.
@@ -97,15 +105,18 @@ func (c *comparison) prepare(ctx context.Context, schemas *schema.Set) (primarie
 		return nil, err
 	}
 	of := preview.Config{Program: c.Rules.Program, Client: c.client, Kinds: c.Cluster.Kinds,
-		Numbers: schemas.NumberFields(c.Rules.Program.UsedKinds()), List: c.list, Namespace: c.Installation,
-		Namespaces: c.Policy.Namespaces}
-	if err := c.addInventories(ctx, &of); err != nil {
+		Numbers: schemas.NumberFields(c.Rules.Program.UsedKinds()), List: c.list,
+		Namespaces: c.Policy.Namespaces, MaxDeletions: c.MaxDeletions}
+	if err := c.addInventory(ctx, &of); err != nil {
 		return nil, err
 	}
 	if err := c.addBundles(ctx, of); err != nil {
 		return nil, err
 	}
 	if c.preview, err = preview.NewPreview(ctx, of); err != nil {
+		return nil, err
+	}
+	if err := c.noteLater(ctx); err != nil {
 		return nil, err
 	}
 	for _, unread := range c.preview.Unread() {
@@ -116,7 +127,7 @@ func (c *comparison) prepare(ctx context.Context, schemas *schema.Set) (primarie
 			c.errs = append(c.errs, unread)
 		}
 	}
-	if missing := c.missing(of.Orphaned); len(missing) > 0 {
+	if missing := c.missing(); len(missing) > 0 {
 		c.Note("not compared: objects of rules that are in the inventory but not in these files: %s",
 			strings.Join(missing, ", "))
 	}
@@ -132,37 +143,75 @@ func has(p *rules.Primary, rule string) bool {
 	return slices.ContainsFunc(p.Rules, func(r *rules.Rule) bool { return r.Name == rule })
 }
 
-// addInventories adds the inventories of the cluster: run prunes the children of
-// kinds that a rule no longer renders. The user may not be allowed to read them.
-// The preview acts as the installation of the first inventory.
-func (c *comparison) addInventories(ctx context.Context, of *preview.Config) (err error) {
-	all, err := c.Cluster.Inventories(ctx)
-	if len(all) > 0 {
-		of.Namespace, of.Name = all[0].Namespace, all[0].Installation
+// addInventory adds the inventory of the installation: run prunes the children of kinds that a rule no
+// longer renders. The preview acts as this installation.
+func (c *comparison) addInventory(ctx context.Context, of *preview.Config) error {
+	stored, err := c.Inventory(ctx, change.Installation{Named: c.Installation, Home: c.Home, Namespace: c.Namespace},
+		of.Program)
+	if err != nil {
+		return err
 	}
-	switch {
-	case apierrors.IsForbidden(err):
-		c.Note("reconcel's inventory cannot be read: children of kinds that a rule no longer has are not compared")
-	case err != nil:
-		return fmt.Errorf("list configmaps: %w", err)
-	}
-	of.Orphaned, err = inventory.Recall(all, of.Program)
+	of.Namespace, of.Name = stored.Namespace, stored.Installation
+	s, err := stored.Succeed(nil, of.Program)
+	c.left, c.ran, of.Orphaned = s.Is, s.Ran, s.Is
+	of.Orphaned.Removed = nil // Their cleanup is not compared.
 	return err
 }
 
-// missing names the rules that have objects or finalizers in the inventories but are not in the
+// noteLater notes which of the changes run does not make at once. Whether it holds a change follows only
+// from all resources.
+func (c *comparison) noteLater(ctx context.Context) error {
+	c.changed = c.preview.Changed(c.ran)
+	for _, r := range c.changed {
+		if r.Rollout.MaxUnavailable != nil {
+			c.Note("rule %q has a rollout: run changes its resources one after another", r.Name)
+		}
+	}
+	if !c.isWhole() {
+		return nil
+	}
+	held, err := c.preview.Held(ctx, c.ran)
+	for _, h := range held {
+		c.Note("run holds this change until it is approved: %s", h.Message)
+	}
+	return err
+}
+
+// isWhole reports whether all resources are compared.
+func (c *comparison) isWhole() bool {
+	return len(c.Targets) == 0 && c.Selector.Empty() && c.Namespace == ""
+}
+
+// mayHold notes which of the changed rules delete something, unless noteLater knows whether run holds them.
+func (c *comparison) mayHold(r *Result) {
+	for _, rule := range c.changed {
+		deletes := func(change change.Change) bool {
+			return change.Rule == rule.Name && (change.Action == outcome.Deleted || change.Action == outcome.Replaced ||
+				change.Later == outcome.Deleted)
+		}
+		if !c.isWhole() && slices.ContainsFunc(r.Changes, deletes) {
+			r.Notes = append(r.Notes, fmt.Sprintf("rule %q is changed: run holds the change if it deletes too much for all "+
+				"resources; reconcel plan tells", rule.Name))
+		}
+	}
+}
+
+// missing names the rules that have objects or marks in the inventory but are not in the
 // files. Their cleanup is not compared.
-func (c *comparison) missing(orphaned inventory.Orphaned) (names []string) {
+func (c *comparison) missing() (names []string) {
 	miss := func(rule, kind string) {
 		if slices.ContainsFunc(c.Rules.Program.Primaries(), func(p *rules.Primary) bool { return has(p, rule) }) {
 			rule += " for " + kind // It is for other kinds now.
 		}
 		names = append(names, rule)
 	}
-	for _, r := range orphaned.Removed {
+	for _, r := range c.left.Removed {
 		miss(r.Name, r.For)
 	}
-	for _, r := range orphaned.Kept {
+	for _, f := range c.left.Finalizers {
+		miss(f.Rule, f.Kind)
+	}
+	for _, r := range c.left.Kept {
 		miss(r.Name, r.Kind)
 	}
 	slices.Sort(names)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/inventory"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -51,13 +52,11 @@ func (c *comparison) ofChildren(s selected, k discover.Kind) []string {
 	return []string{c.Namespace}
 }
 
-// mayHaveCreated reports whether the rules of a primary render a kind, or may have
-// done so in the past. The past is unknown for a kind that no active rule renders.
+// mayHaveCreated reports whether the rules of a primary render a kind, or have done so in the past.
 func (c *comparison) mayHaveCreated(primary *rules.Primary, k discover.Kind) bool {
-	renders := func(p *rules.Primary) bool {
-		return slices.ContainsFunc(p.Rules, func(r *rules.Rule) bool { return slices.Contains(r.ChildKinds(), k.GVK) })
-	}
-	return renders(primary) || !slices.ContainsFunc(c.Rules.Program.Primaries(), renders)
+	return slices.ContainsFunc(primary.Rules, func(r *rules.Rule) bool {
+		return slices.Contains(r.ChildKinds(), k.GVK) || slices.Contains(c.left.Kinds[inventory.KeyOf(r)], k.GVK)
+	})
 }
 
 // ofLookups returns the namespaces in which the rules of selected primaries look up a kind.

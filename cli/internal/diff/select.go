@@ -127,7 +127,7 @@ func (c *comparison) primaries(ctx context.Context, k discover.Kind,
 func (c *comparison) selectBundles(p *rules.Primary, found func(cluster.Target)) {
 	k := discover.Kind{GVK: rules.BundleObject, GVR: inventory.Resource, Singular: "configmap"}
 	for _, r := range p.Rules {
-		compared := len(c.Targets) == 0 && c.Selector.Empty() && c.Namespace == ""
+		compared := c.isWhole()
 		for _, t := range c.Targets {
 			if t.IsOf(k.GVK, &k) && strings.HasSuffix(t.Name, rules.BundleName("", r.Name)) {
 				compared = true

@@ -24,6 +24,8 @@ import (
 // A Reader reads the subjects of questions from a cluster.
 type Reader struct {
 	change.Source
+	// Installation and Home are as in diff.Options.
+	Installation, Home string
 
 	lists   *cluster.Lists
 	unknown error // why a kind that the object may be of, or belong to, is not known
@@ -227,7 +229,10 @@ func (r *Reader) subject(ctx context.Context, primary *rules.Primary,
 	gvk := self.GroupVersionKind()
 	s.Self.GVK = gvk // That of a bundle is the one of its ConfigMap.
 	target, _ := cluster.ParseTarget(gvk.Kind + "." + gvk.Group + "/" + self.GetName())
-	compared, err := diff.Compare(ctx, diff.Options{Source: r.Source,
+	if gvk.Group == "" {
+		target, _ = cluster.ParseTarget(gvk.Kind + "/" + self.GetName())
+	}
+	compared, err := diff.Compare(ctx, diff.Options{Source: r.Source, Installation: r.Installation, Home: r.Home,
 		Namespace: self.GetNamespace(), Selector: labels.Everything(), Targets: []cluster.Target{target},
 	})
 	if err != nil {
