@@ -104,6 +104,16 @@ func TestPlanOfARemovedRule(t *testing.T) {
 	})
 }
 
+// TestPlanOfUnreadableMarks removes a rule whose resources have its finalizer, and cannot be listed.
+func TestPlanOfUnreadableMarks(t *testing.T) {
+	f := newFleet(t, oneRule(t, strings.Replace(accountsRule, "onRuleRemoval: delete", "teardown: ordered", 1)).Program, account("a", ""))
+	o := f.options(noRules(t))
+	o.Cluster.Client = unlistable{o.Cluster.Client, accounts}
+	if r := f.plan(o); len(r.Errors) != 1 || !strings.Contains(r.Errors[0], `incomplete: the removed rule "accounts"`) {
+		t.Errorf("errors: %q, notes: %q", r.Errors, r.Notes)
+	}
+}
+
 // TestPlanCountsClusterScopedResources removes a rule for a cluster-scoped kind, which has objects in
 // two namespaces for each resource.
 func TestPlanCountsClusterScopedResources(t *testing.T) {
