@@ -34,8 +34,8 @@ type builder struct {
 func newBuilder() *builder {
 	return &builder{
 		kinds: map[[2]string]*KindCount{}, conditions: map[ConditionChange]int{}, groups: map[string]*Group{},
-		creators: map[change.Object]change.Creator{}, changed: map[string]bool{}, claimed: map[change.Object]bool{}, undone: map[change.Object]string{},
-		risky: map[string]map[string]bool{}, stopped: map[string][]string{},
+		creators: map[change.Object]change.Creator{}, changed: map[string]bool{}, claimed: map[change.Object]bool{},
+		undone: map[change.Object]string{}, risky: map[string]map[string]bool{}, stopped: map[string][]string{},
 	}
 }
 
