@@ -82,8 +82,9 @@ func (a *Admission) CountDeletions(ctx context.Context, pl *plan.Plan,
 		s := cleanup.NewRemoval(ctx, a.Cluster, pl, removed)
 		for _, gvk := range c.Old.Kinds() {
 			err := s.EachChild(ctx, gvk, func(k ident.Kind, o *watch.Object, owner ident.Request) {
-				counts[c.Of].Objects++
-				left[owner] = append(left[owner], write.LeftObject{Of: c.Of, ID: o.Identity(k.GVK)})
+				id := o.Identity(k.GVK)
+				counts[c.Of].Has(id, o)
+				left[owner] = append(left[owner], write.LeftObject{Of: c.Of, ID: id})
 			})
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -115,9 +116,9 @@ func (a *Admission) CountDeletions(ctx context.Context, pl *plan.Plan,
 			pk.CountUnshown(w, cache, counts)
 		}
 	}
-	for _, objects := range left { // Of primaries that have no rules now.
+	for owner, objects := range left { // Of primaries that have no rules now.
 		for _, o := range objects {
-			counts[o.Of].Take(o.ID, &counts[o.Of].Deleted)
+			counts[o.Of].Leaves(o.ID, owner.UID)
 		}
 	}
 	return counts, nil
@@ -183,7 +184,7 @@ func (c *deletionCounter) countDeletions(counts map[plan.RuleOf]*plan.DeletionCo
 	}
 	for _, o := range objects {
 		if !c.pass.View.Wants(o.ID) {
-			counts[o.Of].Take(o.ID, &counts[o.Of].Deleted)
+			counts[o.Of].Leaves(o.ID, c.Req.UID)
 		}
 	}
 }
@@ -200,10 +201,10 @@ func (c *deletionCounter) wants(r *rules.RuleResult, o *watch.Object, id rules.I
 // countOfRule adds what a rule would delete and replace.
 func (c *deletionCounter) countOfRule(r *rules.RuleResult, t *plan.DeletionCount) {
 	for k, o := range c.pass.View.MadeBy(r.Rule) {
-		t.Objects++
 		id := o.Identity(k.GVK)
-		if !c.pass.View.Leaves(o) && !decide.StaysAfter(r.Rule, o) && !c.wants(r, o, id) {
-			t.Take(id, &t.Deleted)
+		t.Has(id, o)
+		if !c.pass.View.Leaves(o) && !decide.OutlivesPrimary(r.Rule, o) && !c.wants(r, o, id) {
+			t.Leaves(id, c.Req.UID)
 		}
 	}
 	if r.Teardown {

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -19,6 +22,37 @@ type DeletionCount struct {
 	Replaced int
 	first    []string // of the deleted and replaced ones, by name
 	Unlisted error    // why some objects of the rule are not known
+	shared   map[ObjectKey]*shared
+}
+
+// A shared object has several owners.
+type shared struct {
+	owners int
+	left   map[types.UID]bool // owners that no longer want it
+}
+
+// Has counts an object of the rule. Each of its owners may count it.
+func (t *DeletionCount) Has(id rules.Identity, o *watch.Object) {
+	if key, owners := KeyOf(id), len(o.Shares()); owners > 1 {
+		if t.shared[key] != nil {
+			return
+		}
+		if t.shared == nil {
+			t.shared = map[ObjectKey]*shared{}
+		}
+		t.shared[key] = &shared{owners, map[types.UID]bool{}}
+	}
+	t.Objects++
+}
+
+// Leaves counts that an owner no longer wants an object, which Has has counted. The last one deletes it.
+func (t *DeletionCount) Leaves(id rules.Identity, owner types.UID) {
+	if s := t.shared[KeyOf(id)]; s != nil {
+		if s.left[owner] = true; len(s.left) < s.owners {
+			return
+		}
+	}
+	t.Take(id, &t.Deleted)
 }
 
 // firstOf is how many objects a message names.

@@ -39,17 +39,18 @@ func (pk *PrimaryKind) CountUnshown(children *watch.Watch, primaries *watch.Cach
 		return
 	}
 	for o := range cache.All() {
-		owner, tracked := o.Owner()
-		t := counts[RuleOf{o.Rule(), owner.Kind}]
-		if !tracked || t == nil || owner.Kind != pk.GVK.GroupKind() || o.Orphan() || o.Terminating() {
-			continue
-		}
-		if !primaries.Kind().Namespaced {
-			owner.Namespace = ""
-		}
-		if self, _ := primaries.Get(owner.Namespace, owner.Name); self == nil || rules.UIDOf(owner.Kind, self) != owner.UID {
-			t.Objects++
-			t.Take(o.Identity(children.GVK), &t.Deleted)
+		for _, owner := range o.Owners() {
+			t := counts[RuleOf{o.Rule(), owner.Kind}]
+			if t == nil || owner.Kind != pk.GVK.GroupKind() || o.Orphan() || o.Terminating() {
+				continue
+			}
+			if !primaries.Kind().Namespaced {
+				owner.Namespace = ""
+			}
+			if self, _ := primaries.Get(owner.Namespace, owner.Name); self == nil || rules.UIDOf(owner.Kind, self) != owner.UID {
+				t.Has(o.Identity(children.GVK), o)
+				t.Leaves(o.Identity(children.GVK), owner.UID)
+			}
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/engine/inventory"
 	"reconcel/sim/world"
 )
 
@@ -305,5 +306,56 @@ func TestUnlistedWhileRulesChange(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestHeldSharedObjects makes changes after which some or all of the resources that share objects no longer want them.
+// Each object counts once, and only if no resource wants it any more.
+func TestHeldSharedObjects(t *testing.T) {
+	const child = "  - id: cats\n    ifExists: share\n    forEach: {n: lists.range(1)}\n" +
+		"    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: \"cat-${n}\"}, data: {revision: one}}\n"
+	one := fooRule("one", "  onRuleRemoval: delete\n", child)
+	many := strings.Replace(one, "range(1)", "range(12)", 1)
+	const elsewhere = "- name: elsewhere\n  for: {apiVersion: v1, kind: Service}\n"
+	for _, c := range []struct {
+		name, before, old, new string
+		foos                   int
+		want, held             string
+	}{
+		{name: "one object of many, without the child", before: one, old: child, foos: 12, want: "map[]"},
+		{name: "one object of many, without the rule", before: one, old: one, new: elsewhere, foos: 12, want: "map[]"},
+		{name: "one object of many, with another selector", before: one, old: "kind: Foo}", new: "kind: Foo, selector: {matchLabels: {a: b}}}", foos: 12, want: "map[]"},
+		{name: "many objects, without the child", before: many, old: strings.Replace(child, "range(1)", "range(12)", 1), foos: 2, want: "map[one:12]", held: "would delete 12 of 12 objects: "},
+		{name: "many objects, without the rule", before: many, old: many, new: elsewhere, foos: 2, want: "map[one:12]", held: "would delete 12 of 12 objects: "},
+		{name: "many objects, with a rule in place", before: many, old: many, new: fooRule("two", ""), foos: 2, want: "map[one:12]", held: "would delete 12 of 12 objects: "},
+		{name: "many objects, with another selector", before: many, old: "kind: Foo}", new: "kind: Foo, selector: {matchLabels: {a: b}}}", foos: 2, want: "map[one:12]", held: "would delete 12 of 12 objects: "},
+		{name: "many objects, which one resource leaves", before: many, old: "kind: Foo}", new: "kind: Foo, when: self.metadata.name != 'foo-0'}", foos: 2, want: "map[one:12]"},
+		{name: "many objects, which the last one keeps", before: strings.Replace(many, "ifExists", "onDelete: orphan\n    ifExists", 1), old: "range(12)", new: "range(0)", foos: 2, want: "map[one:12]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := &sharingWorld{t, load(t, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"+c.before), map[string]string{}}
+			for i := range c.foos {
+				w.create(fmt.Sprint("foo-", i), "")
+			}
+			settle(t, w.World)
+			reload(t, w.World, strings.Replace(c.before, c.old, c.new, 1))
+			recorded, err := inventory.New(w.Cluster().Client("someone"), inventory.Options{Namespace: "kube-system", Installation: world.Controller}).Recorded(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			message := ""
+			for _, h := range recorded.Held {
+				message += h.Message
+			}
+			if !strings.Contains(message, c.held) || message != "" && c.held == "" {
+				t.Errorf("held is %q, want %q", message, c.held)
+			}
+			if err := w.Advance(t.Context(), time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			if got := revisions(w.World); got != c.want {
+				t.Errorf("there are %s, want %s", got, c.want)
+			}
+		})
 	}
 }
