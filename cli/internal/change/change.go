@@ -35,6 +35,7 @@ type part string
 
 const (
 	finalizersPart part = "finalizers"
+	donePart       part = "done" // which objects have done their work
 	patchPart      part = "patch"
 
 	// StatusPart is the status of a primary.

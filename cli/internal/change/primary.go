@@ -97,7 +97,7 @@ func (p *Primary) position(c *Change) []int {
 	child := slices.IndexFunc(p.rules.Rules[rule].Children, func(r *rules.Child) bool { return r.ID == c.Child })
 	stage := 1
 	switch {
-	case c.Part == finalizersPart:
+	case c.Part == finalizersPart, c.Part == donePart:
 		stage = 0
 	case c.Action == outcome.Deleted:
 		stage, child = 3, 0 // Deletions keep the order of the reconciliation.

@@ -119,7 +119,7 @@ func (p *Primary) about(w *written) Change {
 	if rule, patches := managedfields.RuleOfPatch(last.Manager); patches {
 		return p.ofSelf(rule, patchPart)
 	}
-	return p.ofSelf(ruleOfFinalizer(last.Body), finalizersPart)
+	return p.ofMetadata(w)
 }
 
 // isSelf reports whether the writes are to the primary itself.
@@ -139,19 +139,42 @@ func (p *Primary) rulesWithStatus() string {
 	return strings.Join(names, ",")
 }
 
-// ruleOfFinalizer returns the rule that adds or removes its finalizer with this
-// merge patch.
-func ruleOfFinalizer(body []byte) string {
+// ofMetadata returns the change of a merge patch that sets the finalizers of the primary, or what a rule remembers on it.
+func (p *Primary) ofMetadata(w *written) Change {
+	rule, of := "", finalizersPart
+	for key := range sentAnnotations(w.last) {
+		if name, done := strings.CutPrefix(key, rules.DonePrefix); done {
+			rule = name
+			if b, a := w.first.Before, w.last.After; b != nil && a != nil && slices.Equal(b.GetFinalizers(), a.GetFinalizers()) {
+				of = donePart
+			}
+		} else if name, ok := strings.CutPrefix(key, decide.FinalizedPrefix); ok {
+			rule = name
+		}
+	}
+	return p.ofSelf(rule, of)
+}
+
+// sentAnnotations returns the annotations that a merge patch sets, or removes with a null.
+func sentAnnotations(w *dryrun.Write) map[string]any {
+	if w.Patch != types.MergePatchType {
+		return nil
+	}
 	var sent struct {
 		Metadata struct{ Annotations map[string]any }
 	}
-	_ = json.Unmarshal(body, &sent) // The engine builds this body, too.
-	for key := range sent.Metadata.Annotations {
-		if rule, ok := strings.CutPrefix(key, decide.FinalizedPrefix); ok {
-			return rule
+	_ = json.Unmarshal(w.Body, &sent) // The engine builds this body, so it is valid.
+	return sent.Metadata.Annotations
+}
+
+// shareSent returns the owner whose part in a shared object a write sets or removes.
+func shareSent(w *dryrun.Write) (owner types.UID, leaves, found bool) {
+	for key, value := range sentAnnotations(w) {
+		if uid, isShare := strings.CutPrefix(key, rules.SharePrefix); isShare {
+			return types.UID(uid), value == nil, true
 		}
 	}
-	return ""
+	return "", false, false
 }
 
 // explain sets the action, and the reason where the action does not explain itself.
@@ -176,11 +199,21 @@ func (p *Primary) explain(c *Change, w *written) {
 		if p.rules.ForCluster() {
 			c.Reason = "no other resource or rule has it"
 		}
-	case c.Part == "" && w.last.Patch == types.MergePatchType:
-		c.Action, c.Reason = outcome.Shared, "other resources of the rule have it, too"
-		if len(rules.SharesOf(w.last.After.Object)) < len(rules.SharesOf(w.first.Before.Object)) {
-			c.Action, c.Reason = outcome.Left, "other resources of the rule still have it"
+	default:
+		if _, leaves, found := shareSent(w.last); found {
+			c.explainShare(w, leaves)
 		}
+	}
+}
+
+// explainShare sets the action of a write of an owner's part in a shared object.
+func (c *Change) explainShare(w *written, leaves bool) {
+	c.Action, c.Reason = outcome.Shared, "other resources of the rule have it, too"
+	switch {
+	case leaves && len(rules.SharesOf(w.last.After.Object)) > 0:
+		c.Action, c.Reason = outcome.Left, "other resources of the rule still have it"
+	case leaves:
+		c.Action, c.Reason = outcome.Left, "it stays as it is"
 	}
 }
 

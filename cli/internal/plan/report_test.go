@@ -200,3 +200,44 @@ func TestSelectorsAreARisk(t *testing.T) {
 	check(edited, 1)
 	check(strings.Replace(edited, "- name: webapp\n", "- name: webapp\n  rollout: {maxUnavailable: 1}\n", 1), 0)
 }
+
+// ruled is a fleet of Foos with a rule.
+func ruled(t *testing.T, children string, foos int) (*fleet, func(string) *Report) {
+	t.Helper()
+	const head = fooHead + "- name: one\n  for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}\n  children:\n"
+	var objects []string
+	for i := range foos {
+		objects = append(objects, fmt.Sprintf("{apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo, metadata: {name: f%d, namespace: team}, spec: {deploymentName: d%d, replicas: 1}}", i, i))
+	}
+	f := newFleet(t, loadTexts(t, map[string]string{"rules.yaml": head + children}).Program, objects...)
+	return f, func(children string) *Report {
+		t.Helper()
+		return f.plan(f.options(loadTexts(t, map[string]string{"rules.yaml": head + children})))
+	}
+}
+
+// contains checks the text of a report.
+func (r *Report) contains(t *testing.T, lines ...string) {
+	t.Helper()
+	text := strings.Join(strings.Fields(string(r.Text())), " ")
+	for _, want := range lines {
+		if !strings.Contains(text, strings.Join(strings.Fields(want), " ")) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	if t.Failed() {
+		t.Errorf("the plan is\n%s", r.Text())
+	}
+}
+
+// TestDone changes a Job that has finished, and has objects remembered that are done.
+func TestDone(t *testing.T) {
+	const child = "  - id: job\n    template: {apiVersion: batch/v1, kind: Job, metadata: {name: '${self.metadata.name}'}, " +
+		"spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}}}\n" +
+		"  - id: once\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: '${self.metadata.name}'}}\n"
+	_, plan := ruled(t, child, 2)
+	r := plan(strings.Replace(child, "spec: {template", "spec: {ttlSecondsAfterFinished: 3600, template", 1))
+	r.contains(t, "Job (batch/v1) 0 2 0", "2 Job configured (rule one, child job) spec.ttlSecondsAfterFinished: 3600 added")
+	r = plan(strings.Replace(child, "id: once", "id: once\n    onChange: once", 1))
+	r.contains(t, "2 Foo: done configured (rule one)")
+}
