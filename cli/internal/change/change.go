@@ -1,6 +1,10 @@
 package change
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,7 +32,28 @@ type Change struct {
 	Later outcome.Action `json:"-"`
 	// forbidden: the user of diff lacks the permission. run may have it.
 	forbidden bool
+	// values are the digest of the values of a Secret in After, which are masked.
+	values [sha256.Size]byte
 }
+
+// Same reports whether two changes have the same effect on the same object. The names of rules and positions in files
+// may differ.
+func (c *Change) Same(o *Change) bool {
+	if c.Object != o.Object || c.Part != o.Part || c.Action != o.Action || c.Later != o.Later {
+		return false
+	}
+	if !c.Action.IsDifference() {
+		return c.Child == o.Child && c.problem() == o.problem()
+	}
+	return c.values == o.values && reflect.DeepEqual(c.After, o.After)
+}
+
+// problem returns the reason without the name of the rule and positions in files.
+func (c *Change) problem() string {
+	return position.ReplaceAllString(strings.ReplaceAll(c.Reason, fmt.Sprintf("rule %q", c.Rule), "rule"), "")
+}
+
+var position = regexp.MustCompile(`\S+:\d+:\d+`)
 
 // A part is the part of a primary that is written; "" is a whole object.
 type part string

@@ -2,6 +2,7 @@ package change
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -140,6 +141,7 @@ type Creator struct {
 	primary     Object
 	rule, child string
 	shared      map[string]any // its sharedContent
+	values      [sha256.Size]byte
 }
 
 // RejectDuplicates rejects the creation of an object that another primary creates
@@ -152,15 +154,16 @@ func (p *Primary) RejectDuplicates(creators map[Object]Creator) {
 		}
 		shared := sharedContent(c.After)
 		first, again := creators[c.Object]
+		values := c.values
 		if !again {
-			creators[c.Object] = Creator{c.Primary, c.Rule, c.Child, shared}
+			creators[c.Object] = Creator{c.Primary, c.Rule, c.Child, shared, c.values}
 			continue
 		}
 		*c = Change{Primary: c.Primary, Rule: c.Rule, Child: c.Child, Object: c.Object, Action: outcome.Rejected,
 			Reason: "is already rendered for " + first.primary.String()}
 		switch {
 		case shared == nil || first.rule != c.Rule || first.child != c.Child:
-		case reflect.DeepEqual(shared, first.shared):
+		case values == first.values && reflect.DeepEqual(shared, first.shared):
 			c.Action, c.Reason = outcome.Shared, "is created for "+first.primary.String()
 		default:
 			c.Reason = "is shared with " + first.primary.String() + ", which renders it differently"

@@ -1,6 +1,8 @@
 package change
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"maps"
 	"reflect"
 
@@ -15,6 +17,11 @@ const (
 	maskedBefore = "*** (before)"
 	maskedAfter  = "*** (after)"
 )
+
+// digestValues returns a digest of the values of a Secret.
+func digestValues(secret map[string]any) [sha256.Size]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "%q %q", secret["data"], secret["stringData"])) // fmt sorts maps.
+}
 
 // maskSecret hides the values of a Secret in both states, and keeps visible which
 // values differ. Either state may be nil.

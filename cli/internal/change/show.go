@@ -42,6 +42,7 @@ func (c *Change) showObject(before, after *unstructured.Unstructured) {
 		}
 	}
 	if c.Object.groupKind() == secretKind {
+		c.values = digestValues(c.After)
 		maskSecret(c.Before, c.After)
 	}
 }

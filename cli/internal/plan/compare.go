@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -178,22 +177,14 @@ func (c *comparison) compare(ctx context.Context, now, before *rules.Primary, re
 	old.Reconcile(ctx, c.preview.ReconcileBefore)
 	all := len(p.Changes)
 	p.Changes = slices.DeleteFunc(p.Changes, func(c change.Change) bool {
-		return slices.ContainsFunc(old.Changes, func(o change.Change) bool { return sameChange(&o, &c) })
+		i := slices.IndexFunc(old.Changes, func(o change.Change) bool { return o.Same(&c) })
+		if i >= 0 {
+			old.Changes = slices.Delete(old.Changes, i, i+1) // One failure does not stand for two.
+		}
+		return i >= 0
 	})
 	p.Report.Orphans = slices.DeleteFunc(p.Report.Orphans, func(o access.Orphan) bool {
 		return slices.ContainsFunc(old.Report.Orphans, func(other access.Orphan) bool { return other.Object == o.Object })
 	})
 	return result{p, all - len(p.Changes)}
-}
-
-// sameChange reports whether two changes have the same effect on the same object. The names
-// of rules and positions in files may differ.
-func sameChange(a, b *change.Change) bool {
-	if a.Object != b.Object || a.Part != b.Part || a.Action != b.Action || a.Later != b.Later {
-		return false
-	}
-	if !a.Action.IsDifference() {
-		return a.Child == b.Child
-	}
-	return reflect.DeepEqual(a.After, b.After)
 }

@@ -241,3 +241,37 @@ func TestDone(t *testing.T) {
 	r = plan(strings.Replace(child, "id: once", "id: once\n    onChange: once", 1))
 	r.contains(t, "2 Foo: done configured (rule one)")
 }
+
+// TestNewFailures adds failures to a rule that fails already. Those that the running rules have are no part of the plan,
+// wherever they are in the file.
+func TestNewFailures(t *testing.T) {
+	const child = "  - id: a\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: '${self.metadata.name}'}, data: {a: one}}\n"
+	const fails = "  status: {availableReplicas: \"${int(self.metadata.labels.none)}\"}\n"
+	_, plan := ruled(t, child+fails, 1)
+	if r := plan("  # A line more.\n" + strings.Replace(child, "one", "two", 1) + fails); r.HasTrouble() || !r.Differs() {
+		t.Errorf("a failure that runs is new:\n%s", r.Text())
+	}
+	for name, rule := range map[string]string{
+		"a patch": child + fails + "  patch: {metadata: {annotations: {a: '${self.metadata.labels.none}'}}}\n",
+		"a check": child + fails + "  validate: [{expression: 'false', message: too big}]\n",
+	} {
+		if r := plan(rule); !r.HasTrouble() {
+			t.Errorf("%s: the plan has no failure:\n%s", name, r.Text())
+		}
+	}
+}
+
+// TestDriftedSecret changes a value of a Secret that another client has changed, too.
+func TestDriftedSecret(t *testing.T) {
+	const child = "  - id: a\n    template: {apiVersion: v1, kind: Secret, metadata: {name: '${self.metadata.name}'}, stringData: {a: one}}\n"
+	f, plan := ruled(t, child, 1)
+	secrets := f.Cluster().Client("user").Resource(runtimeschema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace("team")
+	if _, err := secrets.Patch(t.Context(), "f0", types.MergePatchType, []byte(`{"data":{"a":"eA=="}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if r := plan(strings.Replace(child, "    template", "    # A line more.\n    template", 1)); r.Differs() {
+		t.Errorf("the repair is new:\n%s", r.Text())
+	}
+	r := plan(strings.Replace(child, "one", "two", 1))
+	r.contains(t, "Secret (v1) 0 1 0", "1 Secret configured (rule one, child a) data.a: *** (before) → *** (after)")
+}
