@@ -225,7 +225,7 @@ func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRul
 		}
 		errs = append(errs, u.act("delete", subject, done, func() error {
 			_, err := u.engine.Cluster.DeleteOwned(ctx, &rules.Rule{Name: r.Name}, k, o, owner,
-				metav1.DeletePropagationBackground)
+				metav1.DeletePropagationBackground, access.Stays)
 			return err
 		}))
 	})

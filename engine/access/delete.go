@@ -18,12 +18,18 @@ import (
 	"reconcel/rules"
 )
 
+// A Leaver reports whether an owner of a shared object will leave it anyway.
+type Leaver func(*watch.Object, rules.Share) bool
+
+// Stays is the Leaver of owners that keep their objects.
+func Stays(*watch.Object, rules.Share) bool { return false }
+
 // DeleteOwned deletes one object of a rule that belongs to an owner, or removes the owner's
-// part from it if others share it. All deletes of children go through here, and every
-// caller has read the owner live. The object is read live first, and the write holds
-// for exactly the state that was read.
+// part from it if others share it, and do not leave it, too. All deletes of children go through
+// here, and every caller has read the owner live. The object is read live first, and the write
+// holds for exactly the state that was read.
 func (c *Cluster) DeleteOwned(ctx context.Context, rule *rules.Rule, k ident.Kind, o *watch.Object, owner ident.Request,
-	policy metav1.DeletionPropagation) (was decide.Released, err error) {
+	policy metav1.DeletionPropagation, leaves Leaver) (was decide.Released, err error) {
 	ctx, cancel := context.WithTimeout(ctx, plan.WriteTimeout)
 	defer cancel()
 	for range decide.MostLeaves {
@@ -31,7 +37,7 @@ func (c *Cluster) DeleteOwned(ctx context.Context, rule *rules.Rule, k ident.Kin
 		if live == nil || err != nil {
 			return decide.Released{}, err
 		}
-		shared, err := c.hasOtherOwners(ctx, live, owner)
+		shared, err := c.hasOtherOwners(ctx, live, owner, leaves)
 		switch {
 		case err != nil:
 			return decide.Released{}, err
@@ -90,7 +96,8 @@ func (c *Cluster) deleteLive(ctx context.Context, rule *rules.Rule, k ident.Kind
 // hasOtherOwners reports whether other primaries than the owner share an object that was
 // read live. A part that reconcel did not write counts if its primary exists: another
 // writer may have changed it, and the object must not be deleted by mistake.
-func (c *Cluster) hasOtherOwners(ctx context.Context, live *watch.Object, owner ident.Request) (bool, error) {
+func (c *Cluster) hasOtherOwners(ctx context.Context, live *watch.Object, owner ident.Request,
+	leaves Leaver) (bool, error) {
 	if _, shared := live.Share(owner); !shared {
 		return false, nil
 	}
@@ -99,6 +106,9 @@ func (c *Cluster) hasOtherOwners(ctx context.Context, live *watch.Object, owner 
 			continue
 		}
 		if live.BelongsTo(s.Owner) {
+			if leaves(live, s) {
+				continue
+			}
 			return true, nil
 		}
 		if exists, err := c.exists(ctx, s.Owner); exists || err != nil {

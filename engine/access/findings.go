@@ -3,9 +3,12 @@ package access
 import (
 	"errors"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"reconcel/engine/decide"
 	"reconcel/engine/ident"
 	"reconcel/engine/outcome"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -36,6 +39,44 @@ type Findings struct {
 	All     []Finding
 	Kept    []Finding // reported last
 	Adopted []rules.Identity
+	Others  Others
+}
+
+// Others foretell what the other owners of a shared object do at the same time.
+type Others interface {
+	Foretell(o *watch.Object, owner rules.Share) Foretold
+}
+
+// Foretold is what another owner of a shared object will do.
+type Foretold struct {
+	Hash    string // of its part
+	Leaves  bool
+	Unknown bool // the part may change
+}
+
+// Parts returns the parts that the other owners of a shared object will have, and whether all of them are known.
+// Without findings, they are those that the object has.
+func (f *Findings) Parts(o *watch.Object, self types.UID) (all []rules.Share, known bool) {
+	known = true
+	for _, s := range o.Shares() {
+		if s.Owner.UID == self {
+			continue
+		}
+		if f != nil {
+			next := f.Others.Foretell(o, s)
+			if next.Leaves {
+				continue
+			}
+			s.Hash, known = next.Hash, known && !next.Unknown
+		}
+		all = append(all, s)
+	}
+	return all, known
+}
+
+// Leaves reports whether another owner will leave a shared object.
+func (f *Findings) Leaves(o *watch.Object, s rules.Share) bool {
+	return f != nil && f.Others.Foretell(o, s).Leaves
 }
 
 // Decided records why an object was not written.
@@ -69,9 +110,9 @@ func actionOf(err error) outcome.Action {
 	var sharing *decide.SharingError
 	terminal, isTerminal := errors.AsType[*outcome.TerminalError](err)
 	switch {
-	case errors.As(err, &conflict), errors.As(err, &sharing):
+	case errors.As(err, &conflict), errors.As(err, &sharing) && sharing.Patient <= 0:
 		return outcome.Rejected
-	case errors.As(err, &contested):
+	case errors.As(err, &contested), errors.As(err, &sharing):
 		return outcome.Skipped
 	case isTerminal && terminal.Reason == string(rules.RuleError):
 		return outcome.Failed

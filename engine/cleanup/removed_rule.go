@@ -258,9 +258,14 @@ func (s *Removal) clear(req ident.Request, l plan.OrphanedObject, atOnce func() 
 }
 
 func (s *Removal) delete(ctx context.Context, k ident.Kind, o *watch.Object, owner ident.Request) error {
-	was, err := s.Cluster.DeleteOwned(ctx, s.writes(), k, o, owner, metav1.DeletePropagationBackground)
+	was, err := s.Cluster.DeleteOwned(ctx, s.writes(), k, o, owner, metav1.DeletePropagationBackground, s.leaves)
 	if was.Deleted != nil {
 		s.Cluster.LogAction(outcome.Deleted, owner, o.Identity(k.GVK), s.Rule.Name, decide.WhyRuleGone)
 	}
 	return err
+}
+
+// leaves reports whether an owner of a shared object leaves it with the rule: no rule has its kind.
+func (s *Removal) leaves(_ *watch.Object, share rules.Share) bool {
+	return s.primary == nil && share.Owner.Kind.String() == s.Rule.For && !s.paused[share.Owner.UID]
 }

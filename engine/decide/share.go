@@ -16,10 +16,10 @@ import (
 	"reconcel/rules"
 )
 
-// DifferingShares returns the parts of the other owners who render the object differently.
-func DifferingShares(d *rules.Desired, live *watch.Object, self types.UID) []rules.Share {
+// DifferingShares returns those of the parts of other owners that render the object differently.
+func DifferingShares(d *rules.Desired, others []rules.Share) []rules.Share {
 	own := d.HashString()
-	return slices.DeleteFunc(live.Shares(), func(s rules.Share) bool { return s.Hash == own || s.Owner.UID == self })
+	return slices.DeleteFunc(others, func(s rules.Share) bool { return s.Hash == own })
 }
 
 // ShareBody returns the body of a merge patch that sets the annotation of an owner, or

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -38,7 +39,8 @@ type Preview struct {
 	toEnd   bool
 	before  *plan.Plan                        // of the rules that a reload has replaced, or nil
 	unread  map[schema.GroupVersionKind]error // why a kind could not be read
-	others  map[ident.Request]bool            // primaries of removed rules that the rules do not watch
+	ended   map[ident.Request]bool            // primaries of removed rules that the rules do not watch
+	others  sync.Map                          // *others by *plan.Plan
 }
 
 // A Lister visits the objects of a kind in a role: the primaries to reconcile, those with the label
@@ -63,7 +65,7 @@ type Config struct {
 	// Clock is the time of the preview; nil: now.
 	Clock clock.PassiveClock
 	// ToTheEnd reconciles a primary until nothing follows from its own writes, and not
-	// only until no child waits for another one.
+	// only until no child waits for another one. The Lister then visits all primaries.
 	ToTheEnd bool
 }
 
@@ -72,7 +74,7 @@ type Config struct {
 func NewPreview(ctx context.Context, of Config) (*Preview, error) {
 	const inFlight = 16
 	v := &Preview{list: of.List, queue: &requests{}, toEnd: of.ToTheEnd, unread: map[schema.GroupVersionKind]error{},
-		others: map[ident.Request]bool{}}
+		ended: map[ident.Request]bool{}}
 	v.stepper = NewStepper(engine.Dependencies{
 		Client: of.Client, Kinds: of.Kinds, Events: reconcile.Untold{},
 		Clock: cmp.Or[clock.PassiveClock](of.Clock, clock.RealClock{}), Queue: v.queue,
@@ -152,7 +154,7 @@ func (v *Preview) reconcileOnce(ctx context.Context, pl *plan.Plan, req ident.Re
 		return Report{}, err
 	}
 	defer p.Release()
-	p.Findings = &access.Findings{}
+	p.Findings = &access.Findings{Others: v.othersOf(pl)}
 	// A status that still changes is normally delayed; here the delay is over.
 	p.Memory.Unsettled = e.Clock.Now().Add(-report.LongestSettle)
 	p.Memory.Unreported = p.Memory.Unsettled

@@ -150,9 +150,9 @@ func (v *Preview) Requests() []ident.Request {
 }
 
 // Primaries returns the number of primaries that the rules watch, or have watched before Reload,
-// and of the others that EachOfEnded has found.
+// and of those that EachOfEnded has found.
 func (v *Preview) Primaries() int {
-	n := len(v.others)
+	n := len(v.ended)
 	for _, w := range v.watched() {
 		if c, err := w.Cache(); err == nil {
 			for range c.All() {
@@ -200,7 +200,7 @@ func (v *Preview) EachOfEnded(ctx context.Context, visit func(Ended)) (errs []er
 					return
 				}
 				if watched[owner.Kind] == nil {
-					v.others[owner] = true
+					v.ended[owner] = true
 				}
 				visit(Ended{access.Orphan{Rule: r.Name, Child: o.Child(), Primary: owner, Object: o.Identity(k.GVK)}, deleted})
 			})

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"reconcel/engine/access"
 	"reconcel/engine/decide"
 	"reconcel/engine/ident"
 	"reconcel/engine/outcome"
@@ -46,7 +47,7 @@ func (e *Reconciler) pruneOneAfter(ctx context.Context, k ident.Kind, rule *rule
 		return nil
 	}
 	id := o.Identity(k.GVK)
-	was, err := e.Cluster.DeleteOwned(ctx, rule, k, o, gone, metav1.DeletePropagationBackground)
+	was, err := e.Cluster.DeleteOwned(ctx, rule, k, o, gone, metav1.DeletePropagationBackground, access.Stays)
 	if err != nil {
 		return fmt.Errorf("%s is gone: delete %s: %w", gone, id, err)
 	}
@@ -62,7 +63,8 @@ func (e *Reconciler) pruneOrphanedAfter(ctx context.Context, primary *plan.Prima
 	for _, l := range primary.OrphanedObjects.List(gone) {
 		var why string
 		if l.Object != nil {
-			was, err := e.Cluster.DeleteOwned(ctx, l.Rule, l.Kind, l.Object, gone, metav1.DeletePropagationBackground)
+			was, err := e.Cluster.DeleteOwned(ctx, l.Rule, l.Kind, l.Object, gone, metav1.DeletePropagationBackground,
+				access.Stays)
 			if was.Deleted != nil {
 				e.Cluster.LogAction(outcome.Deleted, gone, l.Object.Identity(l.Kind.GVK), l.Rule.Name, decide.WhyEnded)
 			}

@@ -142,7 +142,7 @@ func (p *ChildWriter) ensureExisting(ctx context.Context, k ident.Kind, d *rules
 func (p *ChildWriter) Known(d *rules.Desired, w *access.Written, live *watch.Object) Known {
 	return Known{
 		Primary: p.Req, Since: p.Self.GetCreationTimestamp(), Ending: p.Self.Terminating(), rules: p.Primary.Rules,
-		Written:  w,
+		Written: w, findings: p.Findings,
 		Deleted:  live != nil && p.Memory.HasDeleted(live.GetUID()),
 		released: live != nil && p.View.Released(live, d.Identity),
 		again:    d.Done != nil && d.Done.AskedAgain(p.Self.Content()), retry: d.Done != nil && d.Done.Retried(p.Clock.Now()),

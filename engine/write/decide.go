@@ -24,6 +24,8 @@ type Known struct {
 	again    bool // a done object is to be done again
 	retry    bool // a Job that failed is tried again when it is gone
 	Renew    bool // apply the object even if it has not drifted
+
+	findings *access.Findings
 }
 
 // Decide returns the next step for one object of a child. live is the object from the

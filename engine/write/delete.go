@@ -35,7 +35,7 @@ func (r *Remover) removeConfirmed(ctx context.Context, rule *rules.Rule, k ident
 	if err := r.Reader.Confirm(ctx); err != nil {
 		return false, err
 	}
-	was, err := r.Cluster.DeleteOwned(ctx, rule, k, o, r.Req, policy)
+	was, err := r.Cluster.DeleteOwned(ctx, rule, k, o, r.Req, policy, r.Findings.Leaves)
 	if err != nil {
 		return false, err
 	}

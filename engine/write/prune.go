@@ -125,7 +125,7 @@ func (p *Pruner) pruneDue(ctx context.Context, rule *rules.Rule, all []decide.Re
 func (p *Pruner) keeping(r *rules.RuleResult, o *watch.Object, id rules.Identity,
 	failed []*rules.Child) outcome.KeptObject {
 	k := outcome.KeptObject{Rule: r.Rule.Name, Child: o.Child(), ID: id}
-	if decide.StaysAfter(r.Rule, o) {
+	if others, _ := p.Findings.Parts(o, p.Req.UID); len(others) == 0 && decide.OutlivesPrimary(r.Rule, o) {
 		k.Why, k.Orphan = "onDelete: orphan", true
 		return k
 	}

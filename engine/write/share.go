@@ -47,7 +47,8 @@ func decideShared(d *rules.Desired, live *watch.Object, k Known) decide.Step {
 // the primary renders, whatever the others render.
 func (k *Known) decideJoined(d *rules.Desired, live *watch.Object, share rules.Share) decide.Step {
 	published, applied := share.Hash == d.HashString(), decide.CarriesRendering(live, d)
-	agreed := len(decide.DifferingShares(d, live, k.Primary.UID)) == 0
+	others, _ := k.findings.Parts(live, k.Primary.UID)
+	agreed := len(decide.DifferingShares(d, others)) == 0
 	switch {
 	case len(d.Waits) > 0 && !(published && applied):
 		return decide.SkipFor(decide.ForValues)
@@ -150,7 +151,8 @@ func (p *ChildWriter) settled(ctx context.Context, k ident.Kind, d *rules.Desire
 	if live == nil || !live.BelongsTo(p.Req) {
 		return nil
 	}
-	others := decide.DifferingShares(d, live, p.Req.UID)
+	parts, known := p.Findings.Parts(live, p.Req.UID)
+	others := decide.DifferingShares(d, parts)
 	if len(others) == 0 {
 		w.Dispute = nil
 		return nil
@@ -161,8 +163,8 @@ func (p *ChildWriter) settled(ctx context.Context, k ident.Kind, d *rules.Desire
 	}
 	e := &decide.SharingError{Object: d.Identity.String(), Others: others,
 		Patient: w.Dispute.Since.Add(decide.SharingPatience).Sub(now)}
-	if p.Findings != nil {
-		e.Patient = 0
+	if p.Findings != nil && (known || w.Object == nil) {
+		e.Patient = 0 // Nobody is about to agree with a part that was just written.
 	}
 	if e.Patient <= 0 {
 		e.Field = p.firstDifference(ctx, k, d, w, live)

@@ -33,12 +33,10 @@ func OfCleanup(ctx context.Context, kinds discover.Kinds, recorder *dryrun.Recor
 	return all
 }
 
-// cleanedUp returns the primary of a write: the owner of a deleted object, or the written
-// object itself.
+// cleanedUp returns the primary of a write: the owner of a child, or the written object itself.
 func cleanedUp(ctx context.Context, kinds discover.Kinds, w *written) *Primary {
 	u := w.object()
-	if w.last.Deletes() {
-		owner, _ := rules.OwnerOf(u.Object)
+	if owner, ofChild := ownerOf(w, u); ofChild {
 		if k, err := discover.AnyVersion(ctx, kinds, owner.Kind); err == nil && !k.Namespaced {
 			owner.Namespace = ""
 		}
@@ -47,6 +45,19 @@ func cleanedUp(ctx context.Context, kinds discover.Kinds, w *written) *Primary {
 	gvk := u.GroupVersionKind()
 	return PrimaryOf(&rules.Primary{}, discover.Kind{GVK: gvk, GVR: w.last.Resource},
 		ident.Request{Kind: gvk.GroupKind(), Namespace: w.last.Namespace, Name: w.last.Name, UID: u.GetUID()})
+}
+
+// ownerOf returns the owner of a child that is deleted, or from which the owner's part is removed.
+func ownerOf(w *written, u *unstructured.Unstructured) (owner rules.Owner, ofChild bool) {
+	if uid, _, found := shareSent(w.last); found && w.last.Before != nil {
+		part, _ := rules.ShareOf(w.last.Before.Object, uid)
+		return part.Owner, true
+	}
+	owner, owned := rules.OwnerOf(u.Object)
+	if shares := rules.SharesOf(u.Object); !owned && len(shares) > 0 {
+		owner = shares[0].Owner
+	}
+	return owner, w.last.Deletes()
 }
 
 // versionOf returns the API version in which an object names its owner, or "".

@@ -136,38 +136,63 @@ func (p *Primary) addFinding(f *access.Finding) {
 	}
 }
 
-// A Creator is the primary that creates an object first.
-type Creator struct {
+// A Doer is the primary that first creates, configures or deletes an object.
+type Doer struct {
 	primary     Object
 	rule, child string
-	shared      map[string]any // its sharedContent
+	action      outcome.Action
+	shared      map[string]any // the sharedContent of the object
 	values      [sha256.Size]byte
 }
 
 // RejectDuplicates rejects the creation of an object that another primary creates
-// too, unless they share it.
-func (p *Primary) RejectDuplicates(creators map[Object]Creator) {
+// too, unless they share it. What several owners of a shared object do to it is done once.
+func (p *Primary) RejectDuplicates(doers map[Object]Doer) {
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		if c.Action != outcome.Created {
+		if c.Action != outcome.Created && c.Action != outcome.Configured && c.Action != outcome.Deleted {
 			continue
 		}
-		shared := sharedContent(c.After)
-		first, again := creators[c.Object]
-		values := c.values
-		if !again {
-			creators[c.Object] = Creator{c.Primary, c.Rule, c.Child, shared, c.values}
+		content := c.After
+		if c.Action == outcome.Deleted {
+			content = c.Before
+		}
+		now := Doer{c.Primary, c.Rule, c.Child, c.Action, sharedContent(content), c.values}
+		if now.shared == nil && c.Action != outcome.Created {
 			continue
+		}
+		first, again := doers[c.Object]
+		switch agrees := first.agrees(&now); {
+		case !again:
+			doers[c.Object] = now
+			continue
+		case !agrees && c.Action != outcome.Created:
+			continue
+		case agrees:
+			c.done(&first)
+			continue
+		}
+		reason := "is already rendered for " + first.primary.String()
+		if now.shared != nil && first.rule == c.Rule && first.child == c.Child {
+			reason = "is shared with " + first.primary.String() + ", which renders it differently"
 		}
 		*c = Change{Primary: c.Primary, Rule: c.Rule, Child: c.Child, Object: c.Object, Action: outcome.Rejected,
-			Reason: "is already rendered for " + first.primary.String()}
-		switch {
-		case shared == nil || first.rule != c.Rule || first.child != c.Child:
-		case values == first.values && reflect.DeepEqual(shared, first.shared):
-			c.Action, c.Reason = outcome.Shared, "is created for "+first.primary.String()
-		default:
-			c.Reason = "is shared with " + first.primary.String() + ", which renders it differently"
-		}
+			Reason: reason}
+	}
+}
+
+// agrees reports whether another owner of a shared object does the same.
+func (d *Doer) agrees(now *Doer) bool {
+	return now.shared != nil && d.rule == now.rule && d.child == now.child && d.action == now.action &&
+		d.values == now.values && reflect.DeepEqual(d.shared, now.shared)
+}
+
+// done makes a change of a shared object that of an owner for whom another one makes it.
+func (c *Change) done(first *Doer) {
+	*c = Change{Primary: c.Primary, Rule: c.Rule, Child: c.Child, Object: c.Object, Action: outcome.Shared,
+		Reason: fmt.Sprintf("is %s for %s", first.action, first.primary)}
+	if first.action == outcome.Deleted {
+		c.Action = outcome.Left
 	}
 }
 

@@ -139,13 +139,15 @@ func (p *Primary) rulesWithStatus() string {
 	return strings.Join(names, ",")
 }
 
-// ofMetadata returns the change of a merge patch that sets the finalizers of the primary, or what a rule remembers on it.
+// ofMetadata returns the change of a merge patch that sets the finalizers of the primary, or what a rule remembers on
+// it.
 func (p *Primary) ofMetadata(w *written) Change {
 	rule, of := "", finalizersPart
 	for key := range sentAnnotations(w.last) {
 		if name, done := strings.CutPrefix(key, rules.DonePrefix); done {
 			rule = name
-			if b, a := w.first.Before, w.last.After; b != nil && a != nil && slices.Equal(b.GetFinalizers(), a.GetFinalizers()) {
+			before, after := w.first.Before, w.last.After
+			if before != nil && after != nil && slices.Equal(before.GetFinalizers(), after.GetFinalizers()) {
 				of = donePart
 			}
 		} else if name, ok := strings.CutPrefix(key, decide.FinalizedPrefix); ok {

@@ -83,14 +83,14 @@ func Compare(ctx context.Context, o Options) (*Result, error) {
 	}
 	r := &Result{Changes: []change.Change{}, Notes: c.Notes}
 	r.fail(c.errs)
-	creators := map[change.Object]change.Creator{}
+	doers := map[change.Object]change.Doer{}
 	compare := func(p *change.Primary) *change.Primary {
 		p.Reconcile(ctx, c.preview.Reconcile)
 		p.Print()
 		return p
 	}
 	err = change.EachResult(ctx, &c.Source, primaries, compare, func(p *change.Primary) {
-		p.RejectDuplicates(creators)
+		p.RejectDuplicates(doers)
 		r.Changes = append(r.Changes, p.Changes...)
 		r.Notes = append(r.Notes, p.Notes()...)
 		r.fail(p.Errs)

@@ -11,6 +11,7 @@ import (
 	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/dryrun"
+	"reconcel/cli/internal/output"
 	"reconcel/engine/outcome"
 	"reconcel/rules"
 	"reconcel/rules/schema"
@@ -139,5 +140,69 @@ func TestWhatWaitsIsNoDifference(t *testing.T) {
 	all, waiting := &Result{Changes: []change.Change{rejected, skipped}}, &Result{Changes: []change.Change{skipped}}
 	if all.Any(outcome.Action.IsDifference) || !all.Any(outcome.Action.IsTrouble) || waiting.Any(outcome.Action.IsTrouble) {
 		t.Error("what is rejected or waits counts for something else")
+	}
+}
+
+// TestSharedObject compares an object of two resources. What both do to it is done once. If only one of them is
+// compared, the object stays as it is.
+func TestSharedObject(t *testing.T) {
+	kinds, err := sim.NewKinds(schema.Builtin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	compile := func(t *testing.T, children string) *rules.Loaded {
+		t.Helper()
+		loaded := rules.Compile([]source.File{{Name: "rules.yaml", Data: []byte("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: r\n" +
+			"  for: {apiVersion: v1, kind: ConfigMap, selector: {matchLabels: {primary: 'yes'}}}\n" + children)}})
+		if err := loaded.Errors.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return loaded
+	}
+	const before = "  children:\n  - id: c\n    ifExists: share\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: common}, data: {a: one}}\n"
+	w, err := world.New(world.Options{Program: compile(t, before).Program, Kinds: kinds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b"} {
+		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{
+			"name": name, "namespace": "default", "labels": map[string]any{"primary": "yes", "name": name}}}}
+		if _, err := w.Cluster().Put(u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ name, rule, selector, want string }{
+		{"a change", strings.Replace(before, "one", "two", 1), "", "configured, shared (is configured for ConfigMap/default/a)"},
+		{"a change for one", strings.Replace(before, "one", "two", 1), "name=a", "shared (other resources of the rule have it, too)"},
+		{"a disagreement", strings.Replace(before, "one", "'${self.metadata.name}'", 1), "",
+			"rejected (ConfigMap/default/common is shared with ConfigMap/default/b, but data.a differs; it stays as it is until all its owners render the same), " +
+				"rejected (ConfigMap/default/common is shared with ConfigMap/default/a, but data.a differs; it stays as it is until all its owners render the same)"},
+		{"no child", "", "", "deleted (no rule renders it), left (is deleted for ConfigMap/default/a)"},
+		{"no child for one", "", "name=a", "left (other resources of the rule still have it)"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			selector, err := labels.Parse(test.selector)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := Compare(t.Context(), Options{Selector: selector, Installation: "kube-system/reconcel", Source: change.Source{
+				Rules: compile(t, test.rule), Schemas: schema.Builtin(), Progress: output.StartProgress(&strings.Builder{}),
+				Cluster: &cluster.Cluster{Kinds: world.KindsOf(kinds), Client: w.Cluster().Client("reviewer")}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, c := range r.Changes {
+				if c.Object.Name == "common" {
+					got = append(got, strings.TrimSuffix(string(c.Action)+" ("+c.Reason+")", " ()"))
+				}
+			}
+			if got := strings.Join(got, ", "); got != test.want || r.Broken {
+				t.Errorf("got %s, want %s; %q", got, test.want, r.Notes)
+			}
+		})
 	}
 }

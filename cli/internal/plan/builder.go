@@ -23,7 +23,7 @@ type builder struct {
 	kinds      map[[2]string]*KindCount
 	conditions map[ConditionChange]int
 	groups     map[string]*Group
-	creators   map[change.Object]change.Creator
+	doers      map[change.Object]change.Doer
 	changed    map[string]bool            // primaries
 	claimed    map[change.Object]bool     // changed children
 	undone     map[change.Object]string   // the rules of changes that wait or fail, by object
@@ -34,7 +34,7 @@ type builder struct {
 func newBuilder() *builder {
 	return &builder{
 		kinds: map[[2]string]*KindCount{}, conditions: map[ConditionChange]int{}, groups: map[string]*Group{},
-		creators: map[change.Object]change.Creator{}, changed: map[string]bool{}, claimed: map[change.Object]bool{},
+		doers: map[change.Object]change.Doer{}, changed: map[string]bool{}, claimed: map[change.Object]bool{},
 		undone: map[change.Object]string{}, risky: map[string]map[string]bool{}, stopped: map[string][]string{},
 	}
 }
@@ -43,7 +43,7 @@ func newBuilder() *builder {
 func (b *builder) add(r result) {
 	b.fail(r.Errs)
 	b.Already += r.already
-	r.RejectDuplicates(b.creators)
+	r.RejectDuplicates(b.doers)
 	if why := r.Stopped(); why != "" {
 		b.stopped[why] = append(b.stopped[why], r.Object().String())
 	}
@@ -91,19 +91,24 @@ func (b *builder) change(c *change.Change, counted map[change.Object]bool) {
 }
 
 func (b *builder) count(o change.Object, action outcome.Action) {
-	key := [2]string{o.APIVersion, o.Kind}
-	if b.kinds[key] == nil {
-		b.kinds[key] = &KindCount{APIVersion: o.APIVersion, Kind: o.Kind}
-	}
 	for _, c := range columns {
-		if c.action == action {
-			*c.of(b.kinds[key])++
+		if c.action != action {
+			continue
 		}
+		key := [2]string{o.APIVersion, o.Kind}
+		if b.kinds[key] == nil {
+			b.kinds[key] = &KindCount{APIVersion: o.APIVersion, Kind: o.Kind}
+		}
+		*c.of(b.kinds[key])++
 	}
 }
 
-// orphan adds an object that stays although no rule maintains it.
-func (b *builder) orphan(o access.Orphan) { b.left(o, orphaned, "") }
+// orphan adds an object that stays although no rule maintains it. Several owners may share it.
+func (b *builder) orphan(o access.Orphan) {
+	if !b.claimed[change.ObjectWithID(o.Object)] {
+		b.left(o, orphaned, "")
+	}
+}
 
 // left adds what happens to an object that no rule maintains.
 func (b *builder) left(o access.Orphan, action outcome.Action, why string) {

@@ -18,9 +18,10 @@ func (r *Report) Markdown() []byte {
 		fmt.Fprintf(&b, "Rules: %s.  \n", r.Rules)
 	}
 	fmt.Fprintf(&b, "Resources: %s.\n", r.Resources)
-	if len(r.Kinds) == 0 {
+	switch {
+	case !r.Differs():
 		b.WriteString("\n**No object changes.**\n")
-	} else {
+	case len(r.Kinds) > 0:
 		b.WriteString("\n")
 		for i, row := range r.cells() {
 			fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))

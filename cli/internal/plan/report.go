@@ -139,7 +139,7 @@ func (t *Tally) add(text string) {
 }
 
 // Differs reports whether an object changes.
-func (r *Report) Differs() bool { return len(r.Kinds) > 0 }
+func (r *Report) Differs() bool { return len(r.Risks)+len(r.Changes) > 0 }
 
 // HasTrouble reports whether a write is rejected or something fails.
 func (r *Report) HasTrouble() bool {
