@@ -29,6 +29,8 @@ func TestTimesOfSchedules(t *testing.T) {
 		{"@weekly", "2026-11-12T00:00:00Z", "2026-11-08T00:00:00Z", "2026-11-15T00:00:00Z"},
 		{"0 12 * jun *", "2026-11-12T00:00:00+14:00", "2026-06-30T12:00:00Z", "2027-06-01T12:00:00Z"},
 		{"0 0 30 2 *", "2026-11-12T00:00:00Z", "", ""},
+		{"1/9223372036854775807 3 * * *", "2026-01-01T03:02:00Z", "2026-01-01T03:01:00Z", "2026-01-02T03:01:00Z"},
+		{"*/60 3-4/24 * * *", "2026-01-01T03:02:00Z", "2026-01-01T03:00:00Z", "2026-01-02T03:00:00Z"},
 	} {
 		s, err := Parse(c.schedule)
 		if err != nil {
@@ -86,4 +88,23 @@ func TestMistakesInSchedules(t *testing.T) {
 			t.Errorf("%q: %v\nwant %s", schedule, err, want)
 		}
 	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, schedule := range []string{"0 3 * * *", "*/15 8-9 1,15 jan mon-fri", "1/9223372036854775807 * * * *", "@daily", "? ? ? ? ?"} {
+		f.Add(schedule)
+	}
+	now := time.Date(2026, 1, 1, 0, 0, 30, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, schedule string) {
+		s, err := Parse(schedule)
+		if err != nil {
+			return
+		}
+		if next, ok := s.Next(now); ok && !next.After(now) {
+			t.Errorf("%s: %s follows %s", schedule, next, now)
+		}
+		if last, ok := s.Last(now); ok && last.After(now) {
+			t.Errorf("%s: the last time at %s is %s", schedule, now, last)
+		}
+	})
 }

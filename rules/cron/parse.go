@@ -74,7 +74,7 @@ func (f field) parse(part string) (set values, all, ok bool) {
 		if err != nil || n < 1 {
 			return 0, false, false
 		}
-		step = n
+		step = min(n, f.most+1) // One beyond the range gives the first value alone.
 	}
 	first, last := f.least, f.most
 	all = numbers == "*" || numbers == "?"
