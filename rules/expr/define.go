@@ -221,7 +221,7 @@ func (c *definer) rename(a *ast.AST) {
 		if !identifier.MatchString(name) {
 			return name // Expressions cannot name it.
 		}
-		return c.def.variableOf(name)
+		return c.def.loopVariableOf(name)
 	}
 	r.visit(a.Expr())
 }

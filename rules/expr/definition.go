@@ -92,9 +92,12 @@ const hiding = "define("
 
 func isHidden(variable string) bool { return strings.HasPrefix(variable, hiding) }
 
-// variableOf returns the name of a parameter, or of a variable of a loop, in the text that
-// replaces a call.
+// variableOf returns the name of a parameter in the text that replaces a call.
 func (d *Definition) variableOf(name string) string { return "@" + d.Name + "(" + name + ")" }
+
+// loopVariableOf returns the name of a variable of a loop in the text that replaces a call. It differs from that of a
+// parameter of the same name, which it hides.
+func (d *Definition) loopVariableOf(name string) string { return "@" + d.Name + "(loop " + name + ")" }
 
 // Definitions are those of one document. They are not safe for concurrent use.
 type Definitions struct {
