@@ -54,7 +54,7 @@ func (c *childCompiler) compileChildren() {
 // of its iterators.
 func (c *childCompiler) childHead(ch *Child, s *syntax.Child) []string {
 	if s.When != nil {
-		ch.when = c.expressions.expression(s.When, expr.Bool, "when")
+		ch.when = c.expressions.expression(s.When, expr.Inclusion, "when")
 	}
 	if s.Replicas != nil {
 		ch.replicas = c.expressions.expression(s.Replicas, expr.Int, "replicas")

@@ -81,7 +81,7 @@ func newRun() *run {
 	r.expansion = expansion{s, &r.settling, &r.evaluator, &r.texts, &r.liveObjects, &r.loops}
 	r.statusConditions = statusConditions{s, &r.settling, &r.evaluator, &r.texts, &r.loops}
 	r.readiness = readiness{s, &r.settling, &r.evaluator, &r.liveObjects}
-	r.variables = variables{s, &r.spending, &r.dataValues, &r.liveObjects, &r.queries, &r.expansion}
+	r.variables = variables{s, &r.spending, &r.settling, &r.dataValues, &r.liveObjects, &r.queries, &r.expansion}
 	return r
 }
 
@@ -92,6 +92,7 @@ type spending struct{ *runState }
 type variables struct {
 	*runState
 	*spending
+	settling    *settling
 	dataValues  *dataValues
 	liveObjects *liveObjects
 	queries     *queries
@@ -142,6 +143,9 @@ func (r *spending) Name() bool {
 	r.named++
 	return r.named <= expr.MaxNamed
 }
+
+// Excluded reports whether a value will never be known, because it waits for an excluded child.
+func (r *variables) Excluded(u *types.Unknown) bool { return r.settling.excluded(u) != nil }
 
 // Parent returns nil: a rule has no outer scope.
 func (r *variables) Parent() interpreter.Activation { return nil }

@@ -25,6 +25,7 @@ type analyzer struct {
 	idCalls map[int64]idCall       // by id
 	calls   map[int64]ast.CallExpr // by id
 	logic   map[int64]bool         // the sides of && and ||, by id
+	needed  map[int64]bool         // the && that must be true for the expression to be true, by id
 	result  *Shape                 // of the whole expression
 }
 

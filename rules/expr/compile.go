@@ -23,6 +23,8 @@ const (
 	Bool
 	Int
 	List
+	// Inclusion is true or false, too: whether an object should exist.
+	Inclusion
 )
 
 // wanted maps each type but Any to CEL's type and to its name in messages.
@@ -30,9 +32,10 @@ var wanted = map[Type]struct {
 	kind   types.Kind
 	phrase string
 }{
-	Bool: {types.BoolKind, "true or false"},
-	Int:  {types.IntKind, "a whole number"},
-	List: {types.ListKind, "a list"},
+	Bool:      {types.BoolKind, "true or false"},
+	Inclusion: {types.BoolKind, "true or false"},
+	Int:       {types.IntKind, "a whole number"},
+	List:      {types.ListKind, "a list"},
 }
 
 // A Scope is the set of variables that an expression may use. Their types are not
@@ -115,6 +118,7 @@ type Checked struct {
 	src   *source.Expr
 	scope *Scope
 	ast   *ast.AST
+	want  Type
 	reads []string
 	// inlined are the functions of define that it calls, or nil.
 	inlined *Inlined
@@ -141,7 +145,7 @@ func (s *Scope) Check(src *source.Expr, want Type) (*Checked, []Issue) {
 	if issues != nil {
 		return nil, issues
 	}
-	c := &Checked{src: src, scope: s, ast: checked, inlined: inlined}
+	c := &Checked{src: src, scope: s, ast: checked, want: want, inlined: inlined}
 	if issue := wrongType(checked.GetType(checked.Expr().ID()), want); issue != nil {
 		issue.Pos = src.At(1, 0)
 		return nil, []Issue{*issue}
@@ -226,7 +230,10 @@ func (c *Checked) findUses() (uses []*Definition) {
 func (c *Checked) analyze(shapes map[string]*Shape) *analyzer {
 	a := &analyzer{scope: c.scope, shapes: shapes, steps: map[int64]*step{}, ranges: map[int64]bool{},
 		reads: map[string]bool{}, idCalls: map[int64]idCall{},
-		calls: map[int64]ast.CallExpr{}, logic: map[int64]bool{}}
+		calls: map[int64]ast.CallExpr{}, logic: map[int64]bool{}, needed: map[int64]bool{}}
+	if c.want == Inclusion {
+		a.noteNeeded(c.ast.Expr())
+	}
 	a.result = a.shape(c.ast.Expr())
 	return a
 }

@@ -72,6 +72,9 @@ func (b *Budget) Spend(cost uint64) uint64 {
 // Name returns false: nothing is missing when values are computed.
 func (b *Budget) Name() bool { return false }
 
+// Excluded returns false: values read no objects.
+func (b *Budget) Excluded(*types.Unknown) bool { return false }
+
 // Add completes a definition that is one expression or data, and adds it. All definitions
 // that it uses must have been added. where begins the paths in messages.
 func (d *Definitions) Add(def *Definition, src *source.Expr, data *source.Node, where string) []Issue {

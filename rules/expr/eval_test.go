@@ -112,6 +112,8 @@ func (w *worked) Work(n int) bool { w.work += n; return w.work <= MaxWork }
 
 func (w *worked) Name() bool { return true }
 
+func (w *worked) Excluded(*types.Unknown) bool { return false }
+
 func (w *worked) Spend(cost uint64) uint64 { w.spent += cost; return w.spent }
 
 // eval evaluates a program. One without loops gives the same if its cost is counted.

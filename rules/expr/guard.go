@@ -134,20 +134,33 @@ func callOverload(o *functions.Overload, a operands, n int) ref.Val {
 	return failf("no such overload")
 }
 
-// Exec handles errors and unknowns among the arguments like every strict function.
 func (c *guardedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	var a operands
+	a, missing := c.evaluate(frame)
+	if missing != nil {
+		return missing
+	}
+	return c.call(frame, a)
+}
+
+// evaluate evaluates the arguments. missing is the result of the call if one of them is an error or unknown, like
+// that of every strict function.
+func (c *guardedCall) evaluate(frame *interpreter.ExecutionFrame) (a operands, missing ref.Val) {
 	var unknown *types.Unknown
 	for i, arg := range c.args {
 		a[i] = arg.Exec(frame)
 		if types.IsError(a[i]) {
-			return a[i]
+			return a, a[i]
 		}
 		unknown, _ = types.MaybeMergeUnknowns(a[i], unknown)
 	}
 	if unknown != nil {
-		return unknown
+		return a, unknown
 	}
+	return a, nil
+}
+
+// call measures the call for its arguments, and makes it.
+func (c *guardedCall) call(frame *interpreter.ExecutionFrame, a operands) ref.Val {
 	sizes := a.unfollowed()
 	if c.limit.measure != nil && exceedsWork(frame, c.limit.measure(sizes)) {
 		return types.LabelErrNode(c.ID(), tooMuchWork(c.label()))

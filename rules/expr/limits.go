@@ -3,6 +3,7 @@ package expr
 import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/overloads"
+	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/interpreter"
 )
 
@@ -118,7 +119,7 @@ const rangeFunction = "lists.range"
 // sortBy is the function that the macro sortBy() calls.
 const sortBy = "@sortByAssociatedKeys"
 
-// A Worker is an activation that adds up the work of a rule's expressions.
+// A Worker is an activation that adds up the work of a rule's expressions, and knows which objects are wanted.
 type Worker interface {
 	// Work reports whether the sum is within MaxWork.
 	Work(values int) bool
@@ -126,6 +127,8 @@ type Worker interface {
 	Spend(cost uint64) uint64
 	// Name reports whether one more missing value may be named: see MaxNamed.
 	Name() bool
+	// Excluded reports whether a value will never be known, because it waits for an object that is not wanted.
+	Excluded(u *types.Unknown) bool
 }
 
 // MaxNamed limits how many missing values of a rule have the name of their object. CEL copies the trails of unknown

@@ -1,6 +1,9 @@
 package expr
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestConversionsOfValuesOfUnknownType converts values whose type CEL's checker would take from the first function that is
 // declared for several types.
@@ -36,6 +39,23 @@ func TestConversionsOfValuesOfUnknownType(t *testing.T) {
 		if got := eval(t, compile(t, src, known), vars); got != want {
 			t.Errorf("%s\n got %s\nwant %s", src, got, want)
 		}
+	}
+}
+
+// TestMixedNumbersAreComputedOnce nests sums of an integer and a decimal number so deep that nothing may be evaluated
+// twice.
+func TestMixedNumbersAreComputedOnce(t *testing.T) {
+	vars := variables{"self": object{"n": int64(1), "f": 0.5, "s": "a"}}
+	known := map[string]*Shape{"self": Self("self")}
+	for open, want := range map[string]string{"(self.n - ": "0.5", "(1 - ": "0.5", "(self.n * ": "0.5"} {
+		src := strings.Repeat(open, 40) + "self.f" + strings.Repeat(")", 40)
+		if got := eval(t, compile(t, src, known), vars); got != want {
+			t.Errorf("%s\n got %s\nwant %s", src, got, want)
+		}
+	}
+	src := strings.Repeat("(", 40) + "self.s" + strings.Repeat(" || self.n)", 40)
+	if got := eval(t, compile(t, src, known), vars); !strings.Contains(got, "'||' does not take") {
+		t.Errorf("got %s", got)
 	}
 }
 

@@ -112,7 +112,7 @@ func decorate(a *analyzer, env *environment, m *meter) interpreter.Interpretable
 			}
 			i = guarded
 		}
-		i = a.mismatch(env, m.wrap(i), planned)
+		i = a.logicOf(a.mismatch(env, m.wrap(i)), planned)
 		if chained, ok := a.ranges[i.ID()]; ok && chained == known {
 			i = &sortedRange{i}
 		}
