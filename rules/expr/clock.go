@@ -59,6 +59,10 @@ func (c *guardedCall) checkConstants() error {
 			if _, err := time.ParseDuration(string(text)); err != nil {
 				return fmt.Errorf("elapsed(): %q is not a duration, such as 1h30m", string(text))
 			}
+		case takesTimeZone(c.Function()) && i == 1:
+			if err := checkTimeZone(c.Function(), string(text)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

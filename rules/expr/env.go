@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	_ "time/tzdata" // Functions of time take names of time zones, and the image has no files of them.
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/decls"

@@ -31,11 +31,11 @@ type guardedCall struct {
 }
 
 // guard wraps a call in the limit of its function, if it has one, or if a meter has to know
-// its arguments. string() is wrapped for its form.
+// its arguments. string() is wrapped for its form, and functions of time for their time zone.
 func (e *environment) guard(call interpreter.InterpretableCall, scope *Scope,
 	m *meter) (interpreter.InterpretableV2, error) {
 	l, ok := limits[call.Function()]
-	if !ok && m == nil && call.Function() != overloads.TypeConvertString {
+	if !ok && m == nil && call.Function() != overloads.TypeConvertString && !takesTimeZone(call.Function()) {
 		return call, nil
 	}
 	if call.Function() == rangeFunction {
@@ -46,8 +46,8 @@ func (e *environment) guard(call interpreter.InterpretableCall, scope *Scope,
 	if len(g.args) > len(operands{}) || g.run == nil && g.timed == nil {
 		return call, nil
 	}
-	if g.timed != nil {
-		return g, g.checkConstants()
+	if err := g.checkConstants(); err != nil || g.timed != nil {
+		return g, err
 	}
 	if l.pattern != nil && len(g.args) > 1 {
 		if pattern, ok := g.args[1].(interpreter.InterpretableConst); ok {
@@ -80,6 +80,9 @@ func (e *environment) runner(call interpreter.InterpretableCall) func(operands) 
 			return receive(call, a, n)
 		}
 		return callOverload(overload, a, n)
+	}
+	if takesTimeZone(call.Function()) {
+		return inTimeZone(call.Function(), run)
 	}
 	switch call.Function() {
 	case "sum":
