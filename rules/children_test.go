@@ -71,6 +71,21 @@ func TestWaiting(t *testing.T) {
 			want: []string{"a rendered; progressing: not created yet", "b waiting waits for a.data.go"},
 		},
 		{
+			name: "children of the same name that exclude each other wait together",
+			rule: `
+  children:
+  - id: db
+    template: {apiVersion: example.com/v1, kind: Database, metadata: {name: db}}
+  - id: a
+    when: db.status.mode == "a"
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: web}}
+  - id: b
+    when: db.status.mode == "b"
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: web}}
+`,
+			want: []string{"db rendered; progressing: not created yet", "a waiting waits for db.status.mode", "b waiting waits for db.status.mode"},
+		},
+		{
 			name: "all that a rule waits for is told, sorted and once, through lets too",
 			rule: `
   let:

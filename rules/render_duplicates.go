@@ -20,7 +20,8 @@ type objectKey struct {
 	namespace, name string
 }
 
-// failDuplicates fails children that render the same object.
+// failDuplicates fails children that render the same object. A child whose when waits may be excluded: two children can
+// exclude each other.
 func (r *run) failDuplicates(rules []RuleResult) {
 	if r.objects < 2 {
 		return
@@ -28,7 +29,11 @@ func (r *run) failDuplicates(rules []RuleResult) {
 	first := make(map[objectKey]ruleObject, r.objects)
 	for i := range rules {
 		for j := range rules[i].Children {
-			objects := rules[i].Children[j].Objects
+			c := &rules[i].Children[j]
+			if c.State == Waiting && !c.included {
+				continue
+			}
+			objects := c.Objects
 			for k := range objects {
 				d := &objects[k]
 				if d.State == Excluded || d.Identity.Name == "" {
