@@ -35,7 +35,7 @@ func (c *compiler) patch() {
 }
 
 // checkStable records an error for expressions whose value changes with each write of
-// the patch.
+// the patch. Those that read their own field as a part of another value are no error of loading: see OwnFieldReads.
 func (c *compiler) checkStable(ops []op) {
 	for i := range ops {
 		o := &ops[i]
@@ -44,11 +44,13 @@ func (c *compiler) checkStable(ops []op) {
 			programs = append(programs, o.prog)
 		}
 		for _, p := range programs {
-			own, _ := strings.CutPrefix(o.where, "patch.")
+			own := self + strings.TrimPrefix(o.where, "patch")
 			if trail, ok := p.Volatile(); ok {
 				c.expressions.complain(p.Pos(), "%s: %s changes with every write, so the patch would change, too", o.where, trail)
-			} else if slices.Contains(p.Paths(), self+"."+own) {
+			} else if slices.Contains(p.Paths(), own) {
 				c.expressions.complain(p.Pos(), "%s: is computed from itself, and would change each time", o.where)
+			} else if trail := p.OwnRead(own); trail != "" {
+				c.rule.ownReads = append(c.rule.ownReads, OwnFieldRead{p.Pos(), o.where, trail, nil})
 			}
 		}
 		c.checkStable(o.ops)

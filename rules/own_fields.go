@@ -10,20 +10,32 @@ import (
 	"reconcel/rules/source"
 )
 
-// An OwnFieldRead is an expression of a patch that reads, through a lookup of the same object, the field that it
-// writes. The lookup may be older than the primary, or newer, and so the patch undoes what others write.
+// An OwnFieldRead is an expression of a patch that reads what it writes. Through a lookup of the same object, which may
+// be older than the primary, or newer, it undoes what others write.
 type OwnFieldRead struct {
 	Pos    source.Pos
-	Where  string // what is written, such as patch.spec.replicas
-	Trail  string // what is read, such as live.spec.replicas
-	lookup *Lookup
+	Where  string  // what is written, such as patch.spec.replicas
+	Trail  string  // what is read, such as live.spec.replicas
+	lookup *Lookup // or nil: it reads the primary itself
 }
 
-// OwnFieldReads returns the expressions of the patch that read their own field through a lookup that certainly has the
-// primary. What a lookup with a computed name or selector has is known only when the rule is rendered.
+// Why says why the read is the same field, and what follows.
+func (o OwnFieldRead) Why() string {
+	switch {
+	case o.lookup != nil:
+		return o.Trail + " is the same field of the same object: it would undo what others write"
+	case expr.IsOrBelow(o.Trail, self+strings.TrimPrefix(o.Where, "patch")):
+		return o.Trail + " is a part of it: it would change each time"
+	}
+	return "it is a part of " + o.Trail + ": it would change each time"
+}
+
+// OwnFieldReads returns the expressions of the patch that read their own field as a part of another value, or through a
+// lookup that certainly has the primary. What a lookup with a computed name or selector has is known only when the rule
+// is rendered.
 func (r *Rule) OwnFieldReads() []OwnFieldRead { return r.ownReads }
 
-// findOwnReads finds the reads of OwnFieldReads.
+// findOwnReads finds the reads of OwnFieldReads through lookups.
 func (c *compiler) findOwnReads() {
 	if c.rule.patch == nil {
 		return
@@ -75,19 +87,13 @@ func ownTrail(paths []string, l *Lookup, where string) (own string) {
 		if !l.One() {
 			_, rest, _ = strings.Cut(rest, "]")
 		}
-		if isOrBelow("patch"+rest, where) {
+		if expr.IsOrBelow("patch"+rest, where) {
 			own = trail
 		} else if !l.One() && rest != "" {
 			return ""
 		}
 	}
 	return own
-}
-
-// isOrBelow reports whether a path is another one, or leads to a part of what is there.
-func isOrBelow(path, other string) bool {
-	rest, ok := strings.CutPrefix(path, other)
-	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // eachProgram visits the expressions of a template.
@@ -135,7 +141,7 @@ type primaryRead struct {
 
 // isOf reports whether the field is part of what the patch writes, or the other way around.
 func (p primaryRead) isOf(where string) bool {
-	return isOrBelow(p.path, where) || p.use == expr.UsedValue && isOrBelow(where, p.path)
+	return expr.IsOrBelow(p.path, where) || p.use == expr.UsedValue && expr.IsOrBelow(where, p.path)
 }
 
 // ownFieldRead returns the error for a patch that has read the field that it writes through a lookup, or nil.

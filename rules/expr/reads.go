@@ -3,6 +3,7 @@ package expr
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // A read is a path that a value depends on.
@@ -10,6 +11,8 @@ type read struct {
 	trail string
 	// volatile: every write changes the value at the path.
 	volatile bool
+	// extent: only its presence is read, or the number of its elements.
+	extent bool
 }
 
 // maxReads bounds the reads of a value. At least one volatile read is always kept.
@@ -53,7 +56,7 @@ func (s *Shape) extent() []read {
 	}
 	g := gathering{reads: slices.Clone(s.from)}
 	for _, p := range s.paths {
-		g.add(read{p.trail, p.role == changing})
+		g.add(read{p.trail, p.role == changing, true})
 	}
 	return g.reads
 }
@@ -70,7 +73,7 @@ func (g *gathering) whole(s *Shape) {
 	}
 	g.seen[s] = true
 	for _, p := range s.paths {
-		g.add(read{p.trail, p.role != ordinary})
+		g.add(read{p.trail, p.role != ordinary, false})
 	}
 	for _, r := range s.from {
 		g.add(r)
@@ -116,6 +119,37 @@ func (p *Program) Paths() []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// OwnRead returns a path that the result depends on, if the result is written there: to that path, to something above
+// it, or to a part of a value that is read as a whole. It returns "" if there is none.
+func (p *Program) OwnRead(written string) string { return p.shape.ownRead(written) }
+
+func (s *Shape) ownRead(written string) string {
+	if s == nil {
+		return ""
+	}
+	reads, keyed := s.wholes(), len(s.fields) > 0 && s.elem == nil && len(s.paths) == 0
+	if keyed { // Its fields are written to paths of their own.
+		reads = s.from
+		for _, key := range s.Keys() {
+			if trail := s.fields[key].ownRead(written + fieldStep(key)); trail != "" {
+				return trail
+			}
+		}
+	}
+	for _, r := range reads {
+		if r.trail == written || !keyed && IsOrBelow(r.trail, written) || !r.extent && IsOrBelow(written, r.trail) {
+			return r.trail
+		}
+	}
+	return ""
+}
+
+// IsOrBelow reports whether a path is another one, or leads to a part of what is there.
+func IsOrBelow(path, other string) bool {
+	rest, ok := strings.CutPrefix(path, other)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // Copies returns the paths whose values the result may be, or have as an element.

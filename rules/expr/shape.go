@@ -133,7 +133,7 @@ func joinShapes(a, b *Shape) *Shape {
 		case len(out.paths) < maxPaths:
 			out.paths = append(out.paths[:len(out.paths):len(out.paths)], p)
 		default:
-			out.from = unionReads(out.from, []read{{p.trail, p.role != ordinary}})
+			out.from = unionReads(out.from, []read{{p.trail, p.role != ordinary, false}})
 		}
 	}
 	if len(a.fields)+len(b.fields) > 0 {

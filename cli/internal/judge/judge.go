@@ -88,7 +88,7 @@ func findings(l *rules.Loaded, file *syntax.File, kinds *schema.Set) check.Found
 	return found
 }
 
-// ownFields rejects patches that read what they write through a lookup of the same object. It is no error of loading:
+// ownFields rejects patches that read what they write. It is no error of loading:
 // rules with it have run, and stay active after an upgrade.
 func ownFields(p *rules.Program) (found []*source.Error) {
 	if p == nil {
@@ -98,8 +98,7 @@ func ownFields(p *rules.Program) (found []*source.Error) {
 		for _, r := range primary.Rules {
 			for _, read := range r.OwnFieldReads() {
 				found = append(found, source.NewError(read.Pos, r.Name,
-					read.Where+": is computed from itself, because "+read.Trail+
-						" is the same field of the same object: it would undo what others write",
+					read.Where+": is computed from itself, because "+read.Why(),
 					"read another field, or let another object say what the value is"))
 			}
 		}
