@@ -70,7 +70,8 @@ func (g *guard) readsExcluded(e ast.Expr, of outcome, f facts) {
 	w := g.reporter.complaint(expr.Position(g.t.src, g.t.ast, e.ID()),
 		"%s: %s has a when, and while that is false, %q, which reads it, is not created, or is deleted, although it has no "+
 			"when", g.where, id, g.reader.ID.Value)
-	w.Hint = "give " + g.reader.ID.Value + " the same when, or read " + id + ".? or included(" + id + ")"
+	w.Hint = "ask included(" + id + ") first, or read " + id + ".?; give " + g.reader.ID.Value +
+		" the same when if it is to be deleted, too"
 	w.Check = lint.ExcludedReader
 	g.absences.keep(w)
 }

@@ -80,6 +80,16 @@ func TestExcludedReaders(t *testing.T) {
 		{`self.spec.?code.orValue("") != "c"`, "", `self.spec.?code.orValue("") != "c" ? cache.metadata.name : ""`, false},
 		{`self.spec.?code.orValue("") == "a"`, "", `self.spec.?code.orValue("") == "b" ? cache.metadata.name : ""`, true},
 		{`size(self.spec.?hosts.orValue([])) > 0`, `forEach: {e: "self.spec.?hosts.orValue([])"}`, `cache.metadata.name + e`, false},
+		{`self.spec.?active.orValue(false)`, "", `has(self.spec.active) && self.spec.active ? cache.metadata.name : ""`, false},
+		{`self.spec.?active.orValue(false)`, "", `has(self.spec.active) ? cache.metadata.name : ""`, true},
+		{`self.spec[?"active"].orValue(true)`, "", `self.spec["active"] ? cache.metadata.name : ""`, false},
+		{`!self.spec.?active.orValue(true)`, "", `self.spec.active ? "" : cache.metadata.name`, false},
+		{`has(self.spec.active) && self.spec.active`, "", `self.spec.?active.orValue(false) ? cache.metadata.name : ""`, false},
+		{`has(self.spec.active) && self.spec.active`, "", `self.spec.?active.orValue(true) ? cache.metadata.name : ""`, true},
+		{`self.spec.?code.orValue("") == "a"`, "", `self.spec.code == "a" ? cache.metadata.name : ""`, false},
+		{`self.spec.?code.orValue("") == "a"`, "", `self.spec.code == "b" ? cache.metadata.name : ""`, true},
+		{`size(self.spec.hosts) > 0`, "", `self.spec.hosts.size() > 0 ? cache.metadata.name : ""`, false},
+		{`self.spec.labels["x"] == "a"`, "", `self.spec.labels.x == "a" ? cache.metadata.name : ""`, false},
 		{`has(self.spec.hosts)`, `replicas: size(self.spec.?hosts.orValue([]))`, `cache.metadata.name`, false},
 	} {
 		t.Run(c.when+" "+c.reader+" "+c.value, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/debug"
 	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
 
 	"reconcel/rules/source"
@@ -19,8 +20,49 @@ const (
 	equalsKey = "equals" + step + step
 )
 
-// textOf identifies an expression.
-func textOf(e ast.Expr) string { return debug.ToDebugString(e) }
+// textOf identifies an expression, whatever form its calls and fields are written in: x.size() is size(x), and x["a"]
+// is x.a.
+func textOf(e ast.Expr) string { return rewritten(e, toUsualForm) }
+
+// presentTextOf identifies what x.?a.orValue(b) is if x.a is present: x.a. It returns "" for other expressions.
+func presentTextOf(e ast.Expr) string {
+	if !isCall(e, "orValue") {
+		return ""
+	}
+	return rewritten(e.AsCall().Target(), func(make ast.ExprFactory, e ast.Expr) {
+		toUsualForm(make, e)
+		if name, ok := optionalField(e); ok {
+			e.SetKindCase(make.NewSelect(e.ID(), e.AsCall().Args()[0], name))
+		}
+	})
+}
+
+// rewritten prints a copy of an expression with all its nodes rewritten.
+func rewritten(e ast.Expr, rewrite func(make ast.ExprFactory, e ast.Expr)) string {
+	make := ast.NewExprFactory()
+	out := make.CopyExpr(e)
+	ast.PostOrderVisit(out, ast.NewExprVisitor(func(e ast.Expr) { rewrite(make, e) }))
+	return debug.ToDebugString(out)
+}
+
+func toUsualForm(make ast.ExprFactory, e ast.Expr) {
+	switch {
+	case isCall(e, overloads.Size) && e.AsCall().IsMemberFunction():
+		e.SetKindCase(make.NewCall(e.ID(), overloads.Size, e.AsCall().Target()))
+	case isCall(e, operators.Index):
+		if name, ok := literalString(e.AsCall().Args()[1]); ok {
+			e.SetKindCase(make.NewSelect(e.ID(), e.AsCall().Args()[0], name))
+		}
+	}
+}
+
+// optionalField returns the field of x.?a or x[?"a"].
+func optionalField(e ast.Expr) (name string, ok bool) {
+	if !isCall(e, operators.OptSelect) && !isCall(e, operators.OptIndex) {
+		return "", false
+	}
+	return literalString(e.AsCall().Args()[1])
+}
 
 // decides adds the result of a condition to what is known if it is true, or false.
 func (g *guard) decides(e ast.Expr, out outcome) outcome {
@@ -40,6 +82,14 @@ func (g *guard) decides(e ast.Expr, out outcome) outcome {
 	}
 	text := textOf(e)
 	out.yes, out.no = out.yes.and(facts{trueKey + text: true}), out.no.and(facts{falseKey + text: true})
+	if present := presentTextOf(e); present != "" {
+		switch fallback := e.AsCall().Args()[0]; {
+		case isBool(fallback, types.False):
+			out.yes = out.yes.and(facts{trueKey + present: true})
+		case isBool(fallback, types.True):
+			out.no = out.no.and(facts{falseKey + present: true})
+		}
+	}
 	return out
 }
 
@@ -83,9 +133,10 @@ func (g *guard) proves(f facts, e ast.Expr, result bool, depth int) bool {
 			}
 		}
 	}
-	text := textOf(e)
-	if result && f[trueKey+text] || !result && f[falseKey+text] {
-		return true
+	for _, text := range []string{textOf(e), presentTextOf(e)} {
+		if result && f[trueKey+text] || !result && f[falseKey+text] {
+			return true
+		}
 	}
 	if equal, of, literal := equality(e); of != nil {
 		return provesEquality(f, of, literal, result == equal)
@@ -118,10 +169,11 @@ func (g *guard) proves(f facts, e ast.Expr, result bool, depth int) bool {
 // provesEquality handles a comparison of a value with a literal. A value that equals one literal
 // differs from all others.
 func provesEquality(f facts, of, literal ast.Expr, equal bool) bool {
-	prefix := equalsKey + textOf(of) + step
-	for key := range f {
-		if text, known := strings.CutPrefix(key, prefix); known && (text == textOf(literal)) == equal {
-			return true
+	for _, value := range []string{textOf(of), presentTextOf(of)} {
+		for key := range f {
+			if text, known := strings.CutPrefix(key, equalsKey+value+step); known && (text == textOf(literal)) == equal {
+				return true
+			}
 		}
 	}
 	return false
@@ -132,10 +184,11 @@ func provesMembership(f facts, of, list ast.Expr, result bool) bool {
 	if list.Kind() != ast.ListKind {
 		return false
 	}
-	prefix := equalsKey + textOf(of) + step
-	for key := range f {
-		if text, known := strings.CutPrefix(key, prefix); known && contains(list.AsList(), text) == result {
-			return true
+	for _, value := range []string{textOf(of), presentTextOf(of)} {
+		for key := range f {
+			if text, known := strings.CutPrefix(key, equalsKey+value+step); known && contains(list.AsList(), text) == result {
+				return true
+			}
 		}
 	}
 	return false
