@@ -87,6 +87,10 @@ func (e *environment) runner(call interpreter.InterpretableCall) func(operands) 
 	switch call.Function() {
 	case "sum":
 		return sumValues(run)
+	case "indexOf":
+		return findText(run, firstIndex)
+	case "lastIndexOf":
+		return findText(run, lastIndex)
 	case "quantity":
 		return readQuantity(run)
 	case overloads.TypeConvertString:

@@ -69,6 +69,52 @@ func TestBlowUps(t *testing.T) {
 	}
 }
 
+// TestLargeTextsWithinTheLimits has calls on large texts whose result is small enough, and that take little time.
+func TestLargeTextsWithinTheLimits(t *testing.T) {
+	vars := variables{"self": object{"spec": object{
+		"text": strings.Repeat("a", 100_000), "long": strings.Repeat("a", 120_000) + "b", "part": strings.Repeat("a", 60_000) + "b",
+		"first": "b" + strings.Repeat("a", 60_000),
+	}}}
+	for src, want := range map[string]string{
+		`"%s".format([self.spec.text]).size()`:                                  `100000`,
+		`"%s-%% %.1f %s".format([self.spec.text, 1.5, self.spec.text]).size()`:  `200007`,
+		`"%x".format([self.spec.text])`:                                         `error rules.yaml:1:12 format() would make more than 256 KiB of text`,
+		`self.spec.text.replace("a", "bcdefghijk", 2).size()`:                   `100018`,
+		`self.spec.text.replace("a", "bcdefghijk", 0).size()`:                   `100000`,
+		`self.spec.text.replace("a", "bcdefghijk", -1).size()`:                  `error rules.yaml:1:23 replace() would make more than 256 KiB of text`,
+		`self.spec.long.indexOf(self.spec.part)`:                                `60000`,
+		`self.spec.text.indexOf(self.spec.part)`:                                `-1`,
+		`self.spec.text.lastIndexOf(self.spec.first)`:                           `-1`,
+		`lists.range(20).map(i, self.spec.text.indexOf(self.spec.part)).size()`: `20`,
+	} {
+		start := time.Now()
+		if got := eval(t, compile(t, src, shapes()), vars); got != want {
+			t.Errorf("%s\n got %.200s\nwant %s", src, got, want)
+		}
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("%s: took %v", src, took)
+		}
+	}
+}
+
+// TestIndexesOfTexts compares the search of texts with positions that are found by eye.
+func TestIndexesOfTexts(t *testing.T) {
+	vars := variables{"self": object{"s": "äbcäbc€"}}
+	for src, want := range map[string]string{
+		`self.s.indexOf("bc")`: `1`, `self.s.indexOf("bc", 1)`: `1`, `self.s.indexOf("bc", 2)`: `4`, `self.s.indexOf("bc", 5)`: `-1`,
+		`self.s.indexOf("€", 6)`: `6`, `self.s.indexOf("€", 7)`: `-1`, `self.s.indexOf("", 3)`: `3`, `self.s.indexOf("", 9)`: `7`,
+		`self.s.indexOf("x")`: `-1`, `self.s.indexOf("bc", 99)`: `-1`, `self.s.indexOf("äbcäbc€")`: `0`, `self.s.indexOf("äbcäbc€ä")`: `-1`,
+		`self.s.lastIndexOf("bc")`: `4`, `self.s.lastIndexOf("bc", 4)`: `4`, `self.s.lastIndexOf("bc", 3)`: `1`, `self.s.lastIndexOf("bc", 0)`: `-1`,
+		`self.s.lastIndexOf("ä", 0)`: `0`, `self.s.lastIndexOf("€")`: `6`, `self.s.lastIndexOf("€", 6)`: `6`, `self.s.lastIndexOf("€", 7)`: `-1`,
+		`self.s.lastIndexOf("")`: `7`, `self.s.lastIndexOf("bc", 6)`: `4`, `[1, 2, 1].lastIndexOf(1)`: `2`, `[1, 2].indexOf(2)`: `1`,
+		`self.s.indexOf("bc", -1)`: `error rules.yaml:1:15 indexOf() failed: it does not take this value`,
+	} {
+		if got := eval(t, compile(t, src, map[string]*Shape{"self": Self("self")}), vars); got != want {
+			t.Errorf("%s\n got %s\nwant %s", src, got, want)
+		}
+	}
+}
+
 func TestBudgetIsShared(t *testing.T) {
 	p := compile(t, `self.spec.list.map(a, self.spec.list.map(b, 1)).size()`, shapes())
 	vars := variables{"self": object{"spec": object{"list": make(list, 300)}}}

@@ -40,7 +40,11 @@ func sumOutput(a operands) string {
 
 func replaceOutput(a operands) string {
 	s, from, to := textOf(a[0]), textOf(a[1]), textOf(a[2])
-	return excessOutput(len(s)+strings.Count(s, from)*max(0, len(to)-len(from)), "text")
+	times := strings.Count(s, from)
+	if most, ok := a[3].(types.Int); ok && most >= 0 {
+		times = int(min(types.Int(times), most))
+	}
+	return excessOutput(len(s)+times*max(0, len(to)-len(from)), "text")
 }
 
 func joinOutput(a operands) string {
@@ -56,10 +60,44 @@ func joinOutput(a operands) string {
 	return excessOutput(total, "text")
 }
 
-// formatOutput adds up the length of the arguments. A verb makes at most four
-// characters of one.
+// formatOutput adds up the length of the arguments. %s makes a text of itself, and a verb at most four characters of
+// one.
 func formatOutput(a operands) string {
-	return excessOutput(len(textOf(a[0]))+formattedLength(a[1], maxOutput), "text")
+	format := textOf(a[0])
+	list, ok := a[1].(traits.Lister)
+	if !ok {
+		return ""
+	}
+	verbs, total := verbsOf(format), len(format)
+	for it := list.Iterator(); it.HasNext() == types.True && total <= maxOutput; {
+		verb, arg := byte(0), it.Next()
+		if len(verbs) > 0 {
+			verb, verbs = verbs[0], verbs[1:]
+		}
+		if text, ok := arg.(types.String); ok && verb == 's' {
+			total += len(text)
+		} else {
+			total += formattedLength(arg, maxOutput-total)
+		}
+	}
+	return excessOutput(total, "text")
+}
+
+// verbsOf returns the letters of the verbs of a format, such as s of %s and f of %.2f.
+func verbsOf(format string) (verbs []byte) {
+	for {
+		_, rest, found := strings.Cut(format, "%")
+		if !found {
+			return verbs
+		}
+		if rest = strings.TrimLeft(rest, ".0123456789"); rest == "" {
+			return verbs
+		}
+		if rest[0] != '%' {
+			verbs = append(verbs, rest[0])
+		}
+		format = rest[1:]
+	}
 }
 
 func formattedLength(v ref.Val, left int) int {

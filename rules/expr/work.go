@@ -88,9 +88,9 @@ func inWork(a operands) int {
 	return sizeOf(a[1]) * countValues(a[0], MaxWork+1)
 }
 
-// searchWork is the work of comparing the elements of a list with a value that is as
-// large as one of them.
-func searchWork(a operands) int { return comparisons(a[0], a[0]) / max(1, sizeOf(a[0])) }
+// searchWork is the work of searching a text, or of comparing the elements of a list with a value that is as large as
+// one of them.
+func searchWork(a operands) int { return hashWork(a) + comparisons(a[0], a[0])/max(1, sizeOf(a[0])) }
 
 // comparisons is the work of comparing all elements of a list with all of another.
 func comparisons(a, b ref.Val) int {
