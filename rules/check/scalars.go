@@ -90,15 +90,18 @@ func (s *scalars) integer(v int64, written string, pos source.Pos, p *fieldSchem
 }
 
 func (s *scalars) bounds(v float64, pos source.Pos, p *fieldSchema, where string) {
+	must := func(be string, limit float64) {
+		s.reporter.errorf(pos, "%s: %s must be %s %s", where, plainText(v), be, plainText(limit))
+	}
 	switch {
 	case p.Minimum != nil && p.ExclusiveMinimum && v <= *p.Minimum:
-		s.reporter.errorf(pos, "%s: %v must be greater than %v", where, v, *p.Minimum)
+		must("greater than", *p.Minimum)
 	case p.Minimum != nil && v < *p.Minimum:
-		s.reporter.errorf(pos, "%s: %v must be at least %v", where, v, *p.Minimum)
+		must("at least", *p.Minimum)
 	case p.Maximum != nil && p.ExclusiveMaximum && v >= *p.Maximum:
-		s.reporter.errorf(pos, "%s: %v must be less than %v", where, v, *p.Maximum)
+		must("less than", *p.Maximum)
 	case p.Maximum != nil && v > *p.Maximum:
-		s.reporter.errorf(pos, "%s: %v must be at most %v", where, v, *p.Maximum)
+		must("at most", *p.Maximum)
 	}
 }
 
@@ -108,13 +111,24 @@ func (s *scalars) oneOf(v any, shown string, pos source.Pos, p *fieldSchema, whe
 	}
 	var known []string
 	for _, e := range p.Enum {
-		known = append(known, fmt.Sprint(e))
+		known = append(known, plainText(e))
 	}
-	if slices.Contains(known, fmt.Sprint(v)) || shown == "" && p.own {
+	if slices.Contains(known, plainText(v)) || shown == "" && p.own {
 		return // Kubernetes treats "" as absent.
 	}
 	e := s.reporter.errorf(pos, "%s: %q is not one of %s", where, shown, strings.Join(known, ", "))
 	e.Hint = source.Suggest(shown, known)
+}
+
+// plainText prints a value of a schema. Numbers have no exponent: JSON numbers are read as floating-point numbers.
+func plainText(v any) string {
+	switch v := v.(type) {
+	case int64:
+		return plainText(float64(v))
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return fmt.Sprint(v)
 }
 
 // text checks a literal text, and reports whether a text fits.
