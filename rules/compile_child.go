@@ -105,7 +105,8 @@ func (c *childCompiler) setPolicies(ch *Child, s *syntax.Child) {
 	}
 	if ch.Replaces() && ch.OnDelete == Orphan {
 		c.expressions.complain(s.OnChange.Pos, "onChange: %s deletes what onDelete: orphan never deletes",
-			s.OnChange.Value).Hint = "keep one of them"
+			s.OnChange.Value).Hint = "remove onChange to keep the objects with the data that they hold, or " +
+			"onDelete: orphan if they may be deleted"
 	}
 	ch.Adopt = s.IfExists.Value == "adopt"
 	ch.MaxObjects = int(s.MaxObjects)

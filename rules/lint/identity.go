@@ -60,9 +60,13 @@ func (c *child) literalName() {
 		return
 	}
 	if strings.HasPrefix(c.identity(), "/") || !hasExpression(c.namespace) {
+		hint := "such as ${self.metadata.name}-" + text
+		if !schema.Replaceable(c.gk) {
+			hint = "in new rules, write such as ${self.metadata.name}-" + text + "; in rules that run, a new name deletes the " +
+				c.gk.Kind + " with the data that it holds: keep the name, and silence this check"
+		}
 		c.find(LiteralName, posOf(name), "%s: every %s has a %s %q, and in one namespace they are the same object",
-			name.where, r.src.For.Kind.Value, c.gk.Kind, text).Hint =
-			"such as ${self.metadata.name}-" + text
+			name.where, r.src.For.Kind.Value, c.gk.Kind, text).Hint = hint
 	}
 }
 

@@ -37,6 +37,9 @@ func TestSameObject(t *testing.T) {
 func TestLiteralName(t *testing.T) {
 	finds(t, LiteralName, identities, []mistake{
 		{"a literal", `metadata: {name: "${self.metadata.name}-b"}`, "metadata: {name: config}", `every Web has a ConfigMap "config"`},
+		{"a literal name of what can be made again", `metadata: {name: "${self.metadata.name}-b"}`, "metadata: {name: config}", "(such as ${self.metadata.name}-config)"},
+		{"a literal name of what holds data", `kind: ConfigMap, metadata: {name: "${self.metadata.name}-b"}`,
+			"kind: PersistentVolumeClaim, metadata: {name: config}", "in rules that run, a new name deletes the PersistentVolumeClaim with the data that it holds"},
 		{"a literal let", `metadata: {name: "${self.metadata.name}-b"}`, `metadata: {name: "web", namespace: "${self.metadata.namespace}"}`, "literal-name"},
 		{"another namespace", `metadata: {name: "${self.metadata.name}-b"}`, `metadata: {name: "web", namespace: "${self.metadata.name}"}`, ""},
 		{"a cluster-scoped kind", `kind: ConfigMap, metadata: {name: "${self.metadata.name}-b"}`, "kind: Namespace, metadata: {name: web}", ""},

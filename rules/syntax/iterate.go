@@ -247,15 +247,17 @@ func checkCollection(v source.Value, c *Child, t source.Table) {
 		return
 	}
 	var needs []string
+	hint := "it limits how many objects are replaced at a time"
 	if _, onChange := t.Written("onChange"); !onChange || c.OnChange.Value != "" && c.OnChange.Value != replace {
 		needs = append(needs, "onChange: replace")
+		hint += ", and onChange: replace deletes an object with the data that it holds: if it must not, remove maxUnavailable, " +
+			"or write order: sequential instead"
 	}
 	if !forEach && !replicas {
 		needs = append(needs, "forEach or replicas")
 	}
 	if len(needs) > 0 {
-		v.ErrorAt(p, "maxUnavailable needs %s", strings.Join(needs, ", and ")).Hint =
-			"it limits how many objects are replaced at a time"
+		v.ErrorAt(p, "maxUnavailable needs %s", strings.Join(needs, ", and ")).Hint = hint
 		c.MaxUnavailable = nil
 	}
 }
