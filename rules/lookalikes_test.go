@@ -62,7 +62,7 @@ func TestLookAlikes(t *testing.T) {
 		`${self.spec.image.length()}`:        `write size`,
 		`${self.spec.image.toLowerCase()}`:   `write lowerAscii`,
 		`${lookup("v1","Secret","a","b")}`:   `declare the object in lookups, and write its id`,
-		`${self.spec.list.includes("a")}`:    `write contains`,
+		`${self.spec.list.includes("a")}`:    `write contains(part) for a text, and value in list for a list`,
 		`${self.spec.image == nil}`:          `write null`,
 		`${self.spec.image == None}`:         `write null`,
 		`${self.spec.a == True}`:             `write true`,

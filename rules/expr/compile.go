@@ -202,8 +202,11 @@ func wrongType(t *cel.Type, want Type) *Issue {
 		return nil
 	}
 	out := &Issue{Message: fmt.Sprintf("must be %s, but is of type %s", w.phrase, TypeName(t))}
-	if t.TypeName() == types.OptionalType.TypeName() {
+	switch {
+	case t.TypeName() == types.OptionalType.TypeName():
 		out.Hint = "give it a default with orValue()"
+	case want == Int && t.Kind() == types.UintKind:
+		out.Hint = "write int(...)"
 	}
 	return out
 }

@@ -255,7 +255,7 @@ func hintCall(name string, s signature) string {
 	case name == "string" && len(s.args) == 1 && (strings.HasPrefix(s.args[0], "list") ||
 		strings.HasPrefix(s.args[0], "map")):
 		return "write json.marshal(...), or join(\",\") for a list of texts"
-	case name == "quantity" && slices.Equal(s.args, []string{"integer"}):
+	case name == "quantity" && len(s.args) == 1 && isInteger(s.args[0]):
 		return "write quantity(string(...))"
 	case name == "sum" && s.target == "list of string":
 		return "write list.map(x, int(x)).sum() for numbers, list.join() for texts"
@@ -264,9 +264,11 @@ func hintCall(name string, s signature) string {
 		if other == "string" {
 			other = s.args[1]
 		}
-		if other == "integer" || other == "number" || other == "boolean" {
+		if isInteger(other) || other == "number" || other == "boolean" {
 			return "to join texts, write string(...) around the " + other
 		}
+	case name == "contains" && strings.HasPrefix(s.target, "list"):
+		return "write value in list"
 	case (name == "merge" || name == "deepMerge" || name == "mergePodTemplate") && s.target != "":
 		return "write " + name + "(a, b)"
 	case name == "mergeBy":
@@ -275,6 +277,10 @@ func hintCall(name string, s signature) string {
 		return "write base64.encode(bytes(...))"
 	}
 	return ""
+}
+
+func isInteger(name string) bool {
+	return name == plainTypes["int"] || name == plainTypes["uint"]
 }
 
 // explainChoice explains a conditional with these operands.

@@ -91,6 +91,8 @@ func TestMismatchesNameTheTypes(t *testing.T) {
 		`self.l.map(x, x - 1)`:      `1:17 '-' does not take (string, integer)`,
 		`quantity(self.n)`:          `1:9 quantity() does not take (integer) (write quantity(string(...)))`,
 		`hash.sha256(self.n)`:       `1:12 hash.sha256() does not take (integer)`,
+		`self.l.contains("a")`:      `1:16 contains() of list of integer and string does not take (string) (write value in list)`,
+		`uint(1) - self.n`:          `1:9 '-' does not take (unsigned integer, integer)`,
 		`self.n.startsWith("a")`:    `1:18 startsWith() of integer does not take (string)`,
 		`elapsed(self.n, self.s)`:   `1:8 elapsed() does not take (integer, string)`,
 		`deepMerge(self.m, self.n)`: `1:10 deepMerge() does not take (map, integer)`,

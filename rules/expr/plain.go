@@ -16,9 +16,9 @@ func TypeName(t *types.Type) string {
 // plainTypes are the names of CEL's types in messages. Any other type with parts is
 // that of an object.
 var plainTypes = map[string]string{
-	"int": "integer", "uint": "integer", "double": "number", "bool": "boolean", "string": "string", "bytes": "bytes",
-	"type": "type",
-	"dyn":  "any", "any": "any", "error": "any", "null_type": "null", "null": "null",
+	"int": "integer", "uint": "unsigned integer", "double": "number", "bool": "boolean", "string": "string",
+	"bytes": "bytes", "type": "type",
+	"dyn": "any", "any": "any", "error": "any", "null_type": "null", "null": "null",
 	"google.protobuf.Timestamp": "timestamp", "timestamp": "timestamp", "google.protobuf.Duration": "duration",
 	"duration": "duration",
 }

@@ -224,7 +224,7 @@ func TestTypesThatPlacesAskFor(t *testing.T) {
 		{`size(self.spec.list)`, Int, ``},
 		{`"a"`, Int, `must be a whole number, but is of type string`},
 		{`1.5`, Int, `must be a whole number, but is of type number`},
-		{`1u`, Int, `must be a whole number, but is of type integer`},
+		{`1u`, Int, `must be a whole number, but is of type unsigned integer (write int(...))`},
 		{`true`, Int, `must be a whole number, but is of type boolean`},
 		{`null`, Int, `must be a whole number, but is of type null`},
 		{`self.spec.?replicas`, Int, `must be a whole number, but is of type optional any (give it a default with orValue())`},

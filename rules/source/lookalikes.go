@@ -16,7 +16,7 @@ var namesElsewhere = map[string]string{
 	"len": "size", "length": "size", "count": "size", "range": "lists.range", "toString": "string", "str": "string",
 	"default": "orValue", "coalesce": "orValue", "getOrElse": "orValue", "toLower": "lowerAscii", "toUpper": "upperAscii",
 	"lower": "lowerAscii", "upper": "upperAscii",
-	"toLowerCase": "lowerAscii", "toUpperCase": "upperAscii", "any": "exists", "some": "exists", "includes": "contains",
+	"toLowerCase": "lowerAscii", "toUpperCase": "upperAscii", "any": "exists", "some": "exists",
 	"has_key": "has", "defined": "has", "foreach": "map",
 	"printf": "format", "sprintf": "format", "fmt": "format", "toInt": "int", "atoi": "int", "quote": "strings.quote",
 	"trimSpace": "trim",
@@ -58,6 +58,8 @@ var advice = map[string]string{
 	"uuidv4": "rules have no random numbers: self.metadata.uid is unique",
 	"env":    "rules cannot read the environment",
 	"not":    "write !",
+
+	"includes": "write contains(part) for a text, and value in list for a list",
 
 	"previous": "write previous(id) with the id of a child",
 }
