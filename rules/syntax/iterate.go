@@ -250,8 +250,8 @@ func checkCollection(v source.Value, c *Child, t source.Table) {
 	hint := "it limits how many objects are replaced at a time"
 	if _, onChange := t.Written("onChange"); !onChange || c.OnChange.Value != "" && c.OnChange.Value != replace {
 		needs = append(needs, "onChange: replace")
-		hint += ", and onChange: replace deletes an object with the data that it holds: if it must not, remove maxUnavailable, " +
-			"or write order: sequential instead"
+		hint += ", and onChange: replace deletes an object with the data that it holds: if it must not, remove " +
+			"maxUnavailable, or write order: sequential instead"
 	}
 	if !forEach && !replicas {
 		needs = append(needs, "forEach or replicas")
