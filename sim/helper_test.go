@@ -178,5 +178,6 @@ var (
 	namespace  = runtimeschema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
 	pod        = runtimeschema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 	deployment = runtimeschema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+	gauge      = runtimeschema.GroupVersionKind{Group: "sim.reconcel.dev", Version: "v1", Kind: "Gauge"}
 	widget     = runtimeschema.GroupVersionKind{Group: "sim.reconcel.dev", Version: "v1", Kind: "Widget"}
 )

@@ -115,7 +115,7 @@ func (r *request) insert(u *unstructured.Unstructured) (*unstructured.Unstructur
 		return nil, err
 	}
 	u.SetResourceVersion("")
-	prepareCreate(r.kind, u)
+	c.kinds.prepareCreate(r.kind, u)
 	c.initialise(r.kind, u)
 	u.SetCreationTimestamp(c.now())
 	unstructured.RemoveNestedField(u.Object, "metadata", "deletionTimestamp")

@@ -14,9 +14,9 @@ import (
 )
 
 // Stored returns a new object as the API server stores it: in canonical form, without
-// unknown fields, and with defaults. Its status is missing, and so is what the server
-// allocates: uid, creationTimestamp and addresses. A kind that is not served is treated
-// as a custom kind without a schema.
+// unknown fields, and with defaults. Its status is missing, except for the default of its CRD, and so is what
+// the server allocates: uid, creationTimestamp and addresses. A kind that is not served is treated as a custom
+// kind without a schema.
 func (ks *Kinds) Stored(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	k := ks.Kind(u.GroupVersionKind())
 	if k == nil {
@@ -26,7 +26,7 @@ func (ks *Kinds) Stored(u *unstructured.Unstructured) (*unstructured.Unstructure
 	if err != nil {
 		return nil, ks.located(k, u, err)
 	}
-	prepareCreate(k, stored)
+	ks.prepareCreate(k, stored)
 	return stored, nil
 }
 

@@ -17,10 +17,13 @@ import (
 
 // These functions do what the API server does to objects of a kind before it stores them.
 
-// prepareCreate sets the fields of a new object.
-func prepareCreate(k *schema.Kind, u *unstructured.Unstructured) {
+// prepareCreate sets the fields of a new object. It has no status, except for the default of its CRD.
+func (ks *Kinds) prepareCreate(k *schema.Kind, u *unstructured.Unstructured) {
 	if k.Status {
 		delete(u.Object, "status")
+	}
+	if k.Custom {
+		ks.custom(k).Default(u)
 	}
 	if hasGeneration(k) {
 		u.SetGeneration(1)
