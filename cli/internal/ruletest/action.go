@@ -137,8 +137,22 @@ type remove struct{ objects []*reference }
 
 func (a remove) do(ctx context.Context, p *player) error {
 	return p.each(ctx, "delete %s: %v", a.objects, func(of *schema.Kind, u *unstructured.Unstructured) error {
-		return p.resource(of, u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{})
+		return p.delete(ctx, of, u)
 	})
+}
+
+// delete deletes an object as kubectl does. Without a policy, the API server orphans what a Job or a
+// ReplicationController owns. An object with the finalizer of a policy is deleted by that one: a test has no other way
+// to say --cascade=orphan.
+func (p *player) delete(ctx context.Context, of *schema.Kind, u *unstructured.Unstructured) error {
+	policy := metav1.DeletePropagationBackground
+	switch finalizers := u.GetFinalizers(); {
+	case slices.Contains(finalizers, metav1.FinalizerOrphanDependents):
+		policy = metav1.DeletePropagationOrphan
+	case slices.Contains(finalizers, metav1.FinalizerDeleteDependents):
+		policy = metav1.DeletePropagationForeground
+	}
+	return p.resource(of, u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{PropagationPolicy: &policy})
 }
 
 // A ready marks objects as ready.

@@ -94,8 +94,7 @@ func (p *player) deletePrimaries(ctx context.Context) error {
 			continue
 		}
 		kind := p.suite.setting.Kinds.Kind(u.GroupVersionKind())
-		err := p.resource(kind, u.GetNamespace()).Delete(ctx, u.GetName(), metav1.DeleteOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
+		if err := p.delete(ctx, kind, u); err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("delete %s: %w", titleOf(u), err)
 		}
 	}

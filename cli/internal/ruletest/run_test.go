@@ -245,6 +245,41 @@ cases:
 	}
 }
 
+// TestADeletedOwnerTakesItsObjectsWithIt deletes what the API server orphans the objects of, unless a client says
+// otherwise. kubectl does.
+func TestADeletedOwnerTakesItsObjectsWithIt(t *testing.T) {
+	for kind, manifest := range map[string]string{
+		"Job": `{apiVersion: batch/v1, kind: Job, metadata: {name: owner, labels: {notify: "yes"}}, ` +
+			`spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: x}]}}}}`,
+		"ReplicationController": `{apiVersion: v1, kind: ReplicationController, metadata: {name: owner}, ` +
+			`spec: {selector: {a: b}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: main, image: x}]}}}}`,
+	} {
+		for _, test := range []struct{ name, metadata, steps, want string }{
+			{"the user deletes it", "{name: notice}", "[{when: {delete: " + kind + "/owner}, then: {count: {ConfigMap: 0}}}]", "ok "},
+			{"what it made is still there at the end", "{name: notice, finalizers: [x.dev/held]}", "[]",
+				"the primaries were deleted, but there is still ConfigMap/default/notice"},
+		} {
+			t.Run(kind+": "+test.name, func(t *testing.T) {
+				apiVersion, _, _ := strings.Cut(strings.TrimPrefix(manifest, "{apiVersion: "), ",")
+				s := settingOf(t, "rules.yaml", `
+apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: notices
+  for: {apiVersion: `+apiVersion+`, kind: `+kind+`}
+  children:
+  - id: notice
+    template: {apiVersion: v1, kind: ConfigMap, metadata: `+test.metadata+`}
+`)
+				text := "cases:\n- name: deleted\n  given: " + manifest + "\n  steps: " + test.steps + "\n"
+				if got := report(t, s, prepare(t, s, text), ruletest.Options{}); !strings.Contains(got, test.want) {
+					t.Errorf("want %q in:\n%s", test.want, got)
+				}
+			})
+		}
+	}
+}
+
 // TestWhatFailedMayBeTriedAgain has a case that ends before a retry. A restart retries at
 // once, which is no error in the rules.
 func TestWhatFailedMayBeTriedAgain(t *testing.T) {

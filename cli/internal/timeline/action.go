@@ -65,7 +65,8 @@ func (p *player) do(ctx context.Context, a Action) error {
 	}
 	switch a.Verb {
 	case Delete:
-		return objects.Delete(ctx, a.Name, metav1.DeleteOptions{})
+		background := metav1.DeletePropagationBackground // as kubectl does
+		return objects.Delete(ctx, a.Name, metav1.DeleteOptions{PropagationPolicy: &background})
 	case Change:
 		return change(ctx, objects, live)
 	}
