@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"fmt"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -22,6 +20,9 @@ var (
 	volumeKind     = kindName("", "PersistentVolume")
 	deploymentKind = kindName("apps", "Deployment")
 	jobKind        = kindName("batch", "Job")
+	cronJobKind    = kindName("batch", "CronJob")
+	quotaKind      = kindName("", "ResourceQuota")
+	definitionKind = kindName("apiextensions.k8s.io", "CustomResourceDefinition")
 )
 
 // generations are the built-in kinds whose objects have a generation, by group. The schemas
@@ -50,9 +51,14 @@ var orphaners = map[runtimeschema.GroupVersionKind]bool{
 func (c *Cluster) initialise(k *schema.Kind, u *unstructured.Unstructured) {
 	switch k.GVK.GroupKind() {
 	case serviceKind:
-		c.allocateAddress(u)
+		editService(u, c.allocateAddress)
 	case podKind, claimKind, volumeKind:
-		u.Object["status"] = map[string]any{"phase": "Pending"}
+		status := map[string]any{"phase": "Pending"}
+		if gates, _, _ := unstructured.NestedSlice(u.Object, "spec", "schedulingGates"); len(gates) > 0 {
+			status["conditions"] = []any{map[string]any{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated",
+				"message": "Scheduling is blocked due to non-empty scheduling gates"}}
+		}
+		u.Object["status"] = status
 	case namespaceKind:
 		u.Object["status"] = map[string]any{"phase": "Active"}
 		// The object is canonical, so that spec is a map.
@@ -68,36 +74,4 @@ func labelNamespace(u *unstructured.Unstructured) {
 	}
 	labels["kubernetes.io/metadata.name"] = u.GetName()
 	u.SetLabels(labels)
-}
-
-func (c *Cluster) allocateAddress(u *unstructured.Unstructured) {
-	spec, ok := u.Object["spec"].(map[string]any)
-	if !ok || spec["type"] == "ExternalName" {
-		return
-	}
-	ip, _ := spec["clusterIP"].(string)
-	if ip == "" {
-		c.addresses++
-		ip = fmt.Sprintf("10.96.%d.%d", c.addresses/250, c.addresses%250+1)
-		spec["clusterIP"] = ip
-	}
-	if spec["clusterIPs"] == nil {
-		spec["clusterIPs"] = []any{ip}
-	}
-}
-
-// keepAddress keeps the cluster IP of a Service that an update does not mention.
-func keepAddress(u, old *unstructured.Unstructured) {
-	spec, _ := u.Object["spec"].(map[string]any)
-	before, _ := old.Object["spec"].(map[string]any)
-	if spec == nil || before == nil || spec["type"] == "ExternalName" {
-		return
-	}
-	for _, name := range []string{"clusterIP", "clusterIPs"} {
-		if spec[name] == nil || spec[name] == "" {
-			if was, ok := before[name]; ok {
-				spec[name] = was
-			}
-		}
-	}
 }

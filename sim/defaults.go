@@ -9,6 +9,8 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -47,6 +49,11 @@ func setDefaults(typed runtime.Object) {
 	case *corev1.PersistentVolumeClaim:
 		preset(&o.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
 		presetText(&o.Status.Phase, corev1.ClaimPending)
+	case *storagev1.StorageClass:
+		preset(&o.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)
+		preset(&o.VolumeBindingMode, storagev1.VolumeBindingImmediate)
+	case *schedulingv1.PriorityClass:
+		preset(&o.PreemptionPolicy, corev1.PreemptLowerPriority)
 	case *autoscalingv1.HorizontalPodAutoscaler:
 		preset(&o.Spec.MinReplicas, 1)
 	case *autoscalingv2.HorizontalPodAutoscaler:

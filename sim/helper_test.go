@@ -176,6 +176,7 @@ func owned(u *unstructured.Unstructured, manager string) string {
 var (
 	configMap  = runtimeschema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	namespace  = runtimeschema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
+	service    = runtimeschema.GroupVersionKind{Version: "v1", Kind: "Service"}
 	pod        = runtimeschema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 	deployment = runtimeschema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
 	gauge      = runtimeschema.GroupVersionKind{Group: "sim.reconcel.dev", Version: "v1", Kind: "Gauge"}

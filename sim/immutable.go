@@ -1,13 +1,13 @@
 package sim
 
 import (
-	"maps"
-	"slices"
-
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"reconcel/rules/schema"
 )
 
 // Immutable fields are the validation of built-in kinds that rules meet most: a rule must
@@ -15,46 +15,43 @@ import (
 
 const cannotChange = "field is immutable"
 
-// immutableFields are the immutable fields of each kind.
-var immutableFields = map[runtimeschema.GroupKind][][]string{
-	deploymentKind:                 {{"spec", "selector"}},
-	kindName("apps", "ReplicaSet"): {{"spec", "selector"}},
-	kindName("apps", "DaemonSet"):  {{"spec", "selector"}},
-	kindName("apps", "StatefulSet"): {{"spec", "selector"}, {"spec", "volumeClaimTemplates"}, {"spec", "serviceName"},
-		{"spec", "podManagementPolicy"}},
-	jobKind: {{"spec", "selector"}, {"spec", "template"}, {"spec", "completions"},
-		{"spec", "completionMode"}},
-	kindName("", "Secret"):                                      {{"type"}},
-	kindName("rbac.authorization.k8s.io", "RoleBinding"):        {{"roleRef"}},
-	kindName("rbac.authorization.k8s.io", "ClusterRoleBinding"): {{"roleRef"}},
-}
-
-// mutableSpecFields are the mutable fields of specs that are immutable otherwise.
-var mutableSpecFields = map[runtimeschema.GroupKind][]string{
-	podKind:   {"activeDeadlineSeconds", "terminationGracePeriodSeconds", "tolerations"},
-	claimKind: {"resources", "volumeAttributesClassName"},
+// forbidden has the immutable fields whose change is forbidden in words of its own.
+var forbidden = map[runtimeschema.GroupKind]map[string]string{
+	kindName("scheduling.k8s.io", "PriorityClass"): {"value": "may not be changed in an update."},
+	kindName("storage.k8s.io", "VolumeAttributesClass"): {
+		"driverName": "updates to driverName are forbidden.", "parameters": "updates to parameters are forbidden."},
 }
 
 // changedImmutable returns errors for changed immutable fields.
 func changedImmutable(gk runtimeschema.GroupKind, u, old *unstructured.Unstructured) (errs field.ErrorList) {
-	for _, path := range immutableFields[gk] {
+	for _, path := range schema.Immutable(gk) {
 		now, _, _ := unstructured.NestedFieldNoCopy(u.Object, path...)
 		was, _, _ := unstructured.NestedFieldNoCopy(old.Object, path...)
-		if !equality.Semantic.DeepEqual(now, was) {
-			errs = append(errs, field.Invalid(field.NewPath(path[0], path[1:]...), "", cannotChange))
+		at := field.NewPath(path[0], path[1:]...)
+		switch why := forbidden[gk][at.String()]; {
+		case equality.Semantic.DeepEqual(now, was), gk == quotaKind && sameSet(now, was):
+		case why != "":
+			errs = append(errs, field.Forbidden(at, why))
+		default:
+			errs = append(errs, field.Invalid(at, now, cannotChange))
 		}
-	}
-	if free, ok := mutableSpecFields[gk]; ok &&
-		!equality.Semantic.DeepEqual(immutableSpec(gk, u, free), immutableSpec(gk, old, free)) {
-		errs = append(errs, field.Forbidden(field.NewPath("spec"), "updates may not change fields other than some"))
 	}
 	if frozen, _ := old.Object["immutable"].(bool); frozen {
 		errs = append(errs, changedFrozen(u, old)...)
 	}
-	if gk == serviceKind {
-		errs = append(errs, changedAddress(u, old)...)
+	if changed := validateUpdate[gk]; changed != nil {
+		errs = append(errs, changed(u, old)...)
 	}
 	return errs
+}
+
+// sameSet reports whether two lists have the same texts.
+func sameSet(a, b any) bool {
+	texts := func(list any) sets.Set[any] {
+		items, _ := list.([]any)
+		return sets.New(items...)
+	}
+	return texts(a).Equal(texts(b))
 }
 
 // contradictoryStrategy rejects the details of another strategy, such as the defaulted ones
@@ -77,28 +74,6 @@ func contradictoryStrategy(gk runtimeschema.GroupKind, u *unstructured.Unstructu
 	return nil
 }
 
-// immutableSpec returns the spec without its mutable fields.
-func immutableSpec(gk runtimeschema.GroupKind, u *unstructured.Unstructured, free []string) map[string]any {
-	spec, _ := u.Object["spec"].(map[string]any)
-	out := maps.Clone(spec)
-	maps.DeleteFunc(out, func(name string, _ any) bool { return slices.Contains(free, name) })
-	if gk != podKind {
-		return out
-	}
-	for _, name := range []string{"containers", "initContainers"} {
-		list, _ := out[name].([]any)
-		bare := make([]any, len(list))
-		for i := range list {
-			container, _ := list[i].(map[string]any)
-			container = maps.Clone(container)
-			delete(container, "image")
-			bare[i] = container
-		}
-		out[name] = bare
-	}
-	return out
-}
-
 // changedFrozen is for a ConfigMap or Secret with immutable: true.
 func changedFrozen(u, old *unstructured.Unstructured) (errs field.ErrorList) {
 	for _, name := range []string{"immutable", "data", "binaryData"} {
@@ -107,14 +82,4 @@ func changedFrozen(u, old *unstructured.Unstructured) (errs field.ErrorList) {
 		}
 	}
 	return errs
-}
-
-func changedAddress(u, old *unstructured.Unstructured) field.ErrorList {
-	was, _, _ := unstructured.NestedString(old.Object, "spec", "clusterIP")
-	now, _, _ := unstructured.NestedString(u.Object, "spec", "clusterIP")
-	if kind, _, _ := unstructured.NestedString(u.Object, "spec", "type"); kind == "ExternalName" || was == "" ||
-		was == now {
-		return nil
-	}
-	return field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs").Index(0), now, "may not change once set")}
 }

@@ -15,7 +15,7 @@ var podSpecs = map[runtimeschema.GroupKind][]string{
 	kindName("apps", "ReplicaSet"):        {"spec", "template", "spec"},
 	kindName("apps", "DaemonSet"):         {"spec", "template", "spec"},
 	kindName("apps", "StatefulSet"):       {"spec", "template", "spec"},
-	kindName("batch", "CronJob"):          {"spec", "jobTemplate", "spec", "template", "spec"},
+	cronJobKind:                           {"spec", "jobTemplate", "spec", "template", "spec"},
 	kindName("", "PodTemplate"):           {"template", "spec"},
 	kindName("", "ReplicationController"): {"spec", "template", "spec"},
 }

@@ -243,7 +243,7 @@ func (r *request) replace(u, old *unstructured.Unstructured) (*unstructured.Unst
 		prepareStatus(r.kind, u, old)
 	case finalize:
 	default:
-		prepareUpdate(r.kind, u, old)
+		c.prepareUpdate(r.kind, u, old)
 	}
 	r.inherit(u, old)
 	stampTime(u, old, c.now())

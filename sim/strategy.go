@@ -41,13 +41,13 @@ func hasGeneration(k *schema.Kind) bool {
 
 // prepareUpdate restores the fields that the request may not change, and increments the
 // generation.
-func prepareUpdate(k *schema.Kind, u, old *unstructured.Unstructured) {
+func (c *Cluster) prepareUpdate(k *schema.Kind, u, old *unstructured.Unstructured) {
 	if k.Status {
 		restoreField(u, old, "status")
 	}
 	switch k.GVK.GroupKind() {
 	case serviceKind:
-		keepAddress(u, old)
+		c.updateService(u, old)
 	case namespaceKind:
 		restoreField(u, old, "spec") // It has finalizers and nothing else.
 	}
@@ -132,10 +132,10 @@ func (c *Cluster) validate(k *schema.Kind, subresource string, u, old *unstructu
 	errs = append(errs, invalidFinalizers(u)...)
 	errs = append(errs, contradictoryStrategy(k.GVK.GroupKind(), u)...)
 	errs = append(errs, collidingPorts(k.GVK.GroupKind(), u)...)
-	if old != nil {
-		errs = append(errs, changedImmutable(k.GVK.GroupKind(), u, old)...)
+	if old == nil {
+		return append(errs, tooLong(k.GVK.GroupKind(), u)...)
 	}
-	return errs
+	return append(errs, changedImmutable(k.GVK.GroupKind(), u, old)...)
 }
 
 // invalidFinalizers rejects finalizers without a domain, which built-in kinds do not allow.
@@ -152,12 +152,10 @@ func invalidFinalizers(u *unstructured.Unstructured) (errs field.ErrorList) {
 
 // nameRule returns the validation of a kind's names.
 func nameRule(k *schema.Kind) validation.ValidateNameFunc {
-	switch {
-	case k.GVK.GroupKind() == namespaceKind:
+	switch gk := k.GVK.GroupKind(); {
+	case gk == namespaceKind, gk == serviceKind, gk == kindName("apps", "StatefulSet"):
 		return validation.NameIsDNSLabel
-	case k.GVK.GroupKind() == serviceKind:
-		return validation.NameIsDNS1035Label
-	case k.GVK.Group == "rbac.authorization.k8s.io":
+	case gk.Group == "rbac.authorization.k8s.io", gk.Group == "policy":
 		return func(string, bool) []string { return nil } // Any path segment is valid, and that is checked already.
 	}
 	return validation.NameIsDNSSubdomain

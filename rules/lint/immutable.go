@@ -2,6 +2,7 @@ package lint
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,25 +12,18 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// immutable are fields that the API server does not let change: the validation of
-// updates in pkg/apis of Kubernetes 1.37, such as ValidateStatefulSetUpdate.
-var immutable = map[runtimeschema.GroupKind][][]string{
-	kindIn("apps", "Deployment"): {{"spec", "selector"}},
-	kindIn("apps", "ReplicaSet"): {{"spec", "selector"}},
-	kindIn("apps", "DaemonSet"):  {{"spec", "selector"}},
-	kindIn("apps", "StatefulSet"): {{"spec", "selector"}, {"spec", "serviceName"},
-		{"spec", "podManagementPolicy"}, {"spec", "volumeClaimTemplates"}},
-	kindIn("batch", "Job"): {{"spec", "selector"}, {"spec", "template"},
-		{"spec", "completionMode"}},
-	core("Service"): {{"spec", "clusterIP"}},
+// frozen are fields that the API server lets change in few states of an object: before a Job has started, or a claim
+// has a volume. The others are those of schema.Immutable.
+var frozen = map[runtimeschema.GroupKind][][]string{
+	kindIn("batch", "Job"): {{"spec", "template"}},
+	core("Service"):        {{"spec", "clusterIP"}, {"spec", "loadBalancerClass"}},
 	core("PersistentVolumeClaim"): {{"spec", "storageClassName"}, {"spec", "accessModes"},
 		{"spec", "volumeName"}, {"spec", "volumeMode"}, {"spec", "selector"}},
-	core("Secret"): {{"type"}},
-	kindIn("storage.k8s.io", "StorageClass"): {{"provisioner"}, {"parameters"}, {"reclaimPolicy"},
-		{"volumeBindingMode"}},
-	kindIn("rbac.authorization.k8s.io", "RoleBinding"):        {{"roleRef"}},
-	kindIn("rbac.authorization.k8s.io", "ClusterRoleBinding"): {{"roleRef"}},
-	kindIn("scheduling.k8s.io", "PriorityClass"):              {{"value"}, {"preemptionPolicy"}},
+}
+
+// immutable returns the fields of a kind that the API server does not let change.
+func immutable(gk runtimeschema.GroupKind) [][]string {
+	return slices.Concat(schema.Immutable(gk), frozen[gk])
 }
 
 var readsSpec = regexp.MustCompile(`\bself\.(\??spec|\[\??"spec"\])`)
@@ -43,7 +37,7 @@ func (c *child) changesImmutable() {
 	if _, follows := c.in.specIn(c.template.at("metadata", "name").node); follows {
 		return // Another spec may mean another object.
 	}
-	for _, keys := range immutable[c.gk] {
+	for _, keys := range immutable(c.gk) {
 		if c.ignores(keys...) {
 			continue
 		}
