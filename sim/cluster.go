@@ -213,7 +213,8 @@ func (c *Cluster) sorted(gk runtimeschema.GroupKind) []*unstructured.Unstructure
 }
 
 // Put creates an object with its status, as another client would, and its namespace if that
-// does not exist. The object keeps a uid that it has, so that others can refer to it.
+// does not exist. The object keeps a uid that it has, so that others can refer to it, and its generation and a
+// creationTimestamp in the past. It keeps its deletionTimestamp if it has finalizers.
 func (c *Cluster) Put(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -231,8 +232,7 @@ func (c *Cluster) Put(u *unstructured.Unstructured) (*unstructured.Unstructured,
 	if err != nil {
 		return nil, err
 	}
-	r := &request{cluster: c, kind: k, namespace: namespace, name: u.GetName(), by: someone, manager: someone,
-		uid: u.GetUID()}
+	r := &request{cluster: c, kind: k, namespace: namespace, name: u.GetName(), by: someone, manager: someone, given: u}
 	if k.GVK.GroupKind() == namespaceKind && r.live() != nil {
 		return r.update(withoutManagedFields(u)) // Every cluster has some, and Put makes others.
 	}

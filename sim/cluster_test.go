@@ -14,6 +14,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/rules/kstatus"
 	"reconcel/sim"
 )
 
@@ -215,6 +216,37 @@ func TestCreatedObjectKeepsItsStatus(t *testing.T) {
 	}
 	if n := len(w.Writes()); n != 0 {
 		t.Errorf("%d writes are listed", n)
+	}
+}
+
+// TestAGivenObjectKeepsWhatItSaysAboutItself puts objects as kubectl get prints them.
+func TestAGivenObjectKeepsWhatItSaysAboutItself(t *testing.T) {
+	w := newWorld(t)
+	const metadata = `name: NAME, generation: 7, creationTimestamp: "2026-05-01T00:00:00Z"`
+	deployment := func(name, more string) string {
+		return "{apiVersion: apps/v1, kind: Deployment, metadata: {" + strings.Replace(metadata, "NAME", name, 1) + more + "}, " +
+			"spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: main, image: x}]}}}, " +
+			`status: {observedGeneration: 7, replicas: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1, conditions: [{type: Available, status: "True"}]}}`
+	}
+	u := w.put(deployment("d", ""))
+	if got, why := kstatus.Judge(u.GroupVersionKind().GroupKind(), u.Object); got != kstatus.Ready {
+		t.Errorf("readiness %v (%s)", got, why)
+	}
+	if u.GetGeneration() != 7 || u.GetCreationTimestamp().UTC().Format(time.DateOnly) != "2026-05-01" {
+		t.Errorf("generation %d, created %s", u.GetGeneration(), u.GetCreationTimestamp())
+	}
+	if u = w.merge(u.GroupVersionKind(), "d", `{"spec": {"replicas": 2}}`); u.GetGeneration() != 8 {
+		t.Errorf("changed: generation %d", u.GetGeneration())
+	}
+	if u = w.put(deployment("deleted", `, finalizers: [x.dev/a], deletionTimestamp: "2026-05-02T00:00:00Z"`)); u.GetDeletionTimestamp() == nil {
+		t.Error("it has finalizers, and is not being deleted")
+	}
+	if u = w.put(deployment("gone", `, deletionTimestamp: "2026-05-02T00:00:00Z"`)); u.GetDeletionTimestamp() != nil {
+		t.Error("it has no finalizers, and is being deleted")
+	}
+	u = w.put(`{apiVersion: v1, kind: ConfigMap, metadata: {name: later, generation: 3, creationTimestamp: "2031-01-01T00:00:00Z"}}`)
+	if u.GetGeneration() != 0 || u.GetCreationTimestamp().Year() != 2030 {
+		t.Errorf("a ConfigMap: generation %d, created %s", u.GetGeneration(), u.GetCreationTimestamp())
 	}
 }
 

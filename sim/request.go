@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"reconcel/rules/schema"
@@ -21,11 +20,11 @@ type request struct {
 	kind            *schema.Kind
 	namespace, name string
 	subresource     string
-	by              string    // the client
-	manager         string    // the field manager
-	force           bool      // take ownership of fields from other managers
-	dryRun          bool      // return the result, and store nothing
-	uid             types.UID // of a new object; "": generated
+	by              string                     // the client
+	manager         string                     // the field manager
+	force           bool                       // take ownership of fields from other managers
+	dryRun          bool                       // return the result, and store nothing
+	given           *unstructured.Unstructured // a new object that keeps its uid, generation and times; nil: none
 }
 
 func (r *request) groupResource() runtimeschema.GroupResource {
@@ -120,6 +119,7 @@ func (r *request) insert(u *unstructured.Unstructured) (*unstructured.Unstructur
 	u.SetCreationTimestamp(c.now())
 	unstructured.RemoveNestedField(u.Object, "metadata", "deletionTimestamp")
 	unstructured.RemoveNestedField(u.Object, "metadata", "deletionGracePeriodSeconds")
+	r.keepGiven(u)
 	if u, err = canonical(r.kind, u); err != nil {
 		return nil, err
 	}
@@ -129,15 +129,33 @@ func (r *request) insert(u *unstructured.Unstructured) (*unstructured.Unstructur
 	if c.load(r.kind.GVK.GroupKind(), r.namespace, r.name) != nil {
 		return nil, apierrors.NewAlreadyExists(r.groupResource(), r.name)
 	}
-	if r.uid != "" {
-		u.SetUID(r.uid)
-	} else {
+	if u.GetUID() == "" {
 		u.SetUID(c.newUID(u))
 	}
 	if !r.dryRun {
 		c.store(u)
 	}
 	return u.DeepCopy(), nil
+}
+
+// keepGiven keeps what an object of another cluster says about itself: an observedGeneration and an age mean what they
+// meant there. Without finalizers, an object that is being deleted would not exist.
+func (r *request) keepGiven(u *unstructured.Unstructured) {
+	if r.given == nil {
+		return
+	}
+	u.SetUID(r.given.GetUID())
+	if generation := r.given.GetGeneration(); generation > 0 && hasGeneration(r.kind) {
+		u.SetGeneration(generation)
+	}
+	now := u.GetCreationTimestamp()
+	if at := r.given.GetCreationTimestamp(); !at.IsZero() && at.Before(&now) {
+		u.SetCreationTimestamp(at)
+	}
+	if at := r.given.GetDeletionTimestamp(); at != nil && len(u.GetFinalizers()) > 0 && !isNamespace(u) {
+		u.SetDeletionTimestamp(at)
+		u.SetDeletionGracePeriodSeconds(new(int64))
+	}
 }
 
 // admit rejects a new object in a namespace that does not exist or is being deleted.
