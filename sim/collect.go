@@ -16,8 +16,8 @@ const controllerManager = "kube-controller-manager"
 // finalize is the subresource through which the namespace controller releases a Namespace.
 const finalize = "finalize"
 
-// Collect runs the garbage collector, the namespace controller and the one that deletes finished Jobs
-// until they have nothing left to do, and reports whether they did anything.
+// Collect runs the garbage collector, the namespace controller and the ones that delete finished Jobs and accept the
+// names of CRDs until they have nothing left to do, and reports whether they did anything.
 func (c *Cluster) Collect() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,6 +32,12 @@ func (c *Cluster) Collect() bool {
 		again = c.version != start
 	}
 	return c.version != before
+}
+
+// isEstablished reports whether the names of a CRD are accepted, which the API server does at once.
+func isEstablished(definition *unstructured.Unstructured) bool {
+	_, accepted, _ := unstructured.NestedMap(definition.Object, "status", "acceptedNames")
+	return accepted
 }
 
 // collect does what is due for one object.
@@ -52,6 +58,9 @@ func (c *Cluster) collect(u *unstructured.Unstructured) {
 		return // Another client has to remove its finalizers.
 	case c.expire(u):
 		return
+	case u.GroupVersionKind().GroupKind() == definitionKind && !isEstablished(u):
+		c.edit(u, "status", func(next *unstructured.Unstructured) { c.subject(next).establish() })
+		return // It is collected in the next round.
 	}
 	c.byOwners(u)
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,14 +31,9 @@ func (c *Cluster) MarkReady(gvk runtimeschema.GroupVersionKind, namespace, name 
 		return apierrors.NewMethodNotSupported(r.groupResource(), "update status")
 	}
 	next := old.DeepCopy()
-	status, _ := next.Object["status"].(map[string]any)
-	if status == nil {
-		status = map[string]any{}
-		next.Object["status"] = status
-	}
-	s := &subject{next, status, c.now()}
+	s := c.subject(next)
 	if generation := next.GetGeneration(); generation > 0 {
-		status["observedGeneration"] = generation // Kinds without the field prune it.
+		s.status["observedGeneration"] = generation // Kinds without the field prune it.
 	}
 	if ready, known := readyStatus[gvk.GroupKind()]; known {
 		ready(s)
@@ -53,6 +49,16 @@ type subject struct {
 	object *unstructured.Unstructured
 	status map[string]any
 	now    metav1.Time
+}
+
+// subject returns an object whose status is to be written.
+func (c *Cluster) subject(u *unstructured.Unstructured) *subject {
+	status, _ := u.Object["status"].(map[string]any)
+	if status == nil {
+		status = map[string]any{}
+		u.Object["status"] = status
+	}
+	return &subject{u, status, c.now()}
 }
 
 // readyStatus sets the status of the built-in kinds that have no condition Ready.
@@ -96,6 +102,8 @@ var readyStatus = map[runtimeschema.GroupKind]func(*subject){
 		s.set(0, "disruptionsAllowed")
 	},
 	kindName("autoscaling", "HorizontalPodAutoscaler"): func(s *subject) { s.conditions("Ready", "AbleToScale") },
+	kindName("apiregistration.k8s.io", "APIService"):   func(s *subject) { s.conditions("Passed", "Available") },
+	definitionKind: (*subject).establish,
 }
 
 // spec returns a number of the spec, or its default.
@@ -145,6 +153,24 @@ func (s *subject) condition(kind, reason string) {
 	s.status["conditions"] = append(conditions, map[string]any{
 		"type": kind, "status": "True", "reason": reason, "message": "", "lastTransitionTime": s.timestamp(),
 	})
+}
+
+// establish accepts the names of a CRD, and serves it.
+func (s *subject) establish() {
+	s.conditions("NoConflicts", "NamesAccepted")
+	s.conditions("InitialNamesAccepted", "Established")
+	if names, given, _ := unstructured.NestedMap(s.object.Object, "spec", "names"); given {
+		s.status["acceptedNames"] = names
+	}
+	stored, _ := s.status["storedVersions"].([]any)
+	versions, _, _ := unstructured.NestedSlice(s.object.Object, "spec", "versions")
+	for _, v := range versions {
+		version, _ := v.(map[string]any)
+		if version["storage"] == true && !slices.Contains(stored, version["name"]) {
+			stored = append(stored, version["name"])
+		}
+	}
+	s.status["storedVersions"] = stored
 }
 
 func readyPod(s *subject) {
