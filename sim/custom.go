@@ -44,8 +44,7 @@ func (c *custom) validators(root *spec.Schema) {
 	if root == nil {
 		return
 	}
-	whole := *root
-	whole.Properties = maps.Clone(root.Properties)
+	whole := intsOrStrings(*root)
 	// A CRD can restrict names. The rest of metadata has rules of its own.
 	metadata := spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"},
 		Properties: map[string]spec.Schema{}}}
@@ -56,9 +55,30 @@ func (c *custom) validators(root *spec.Schema) {
 	}
 	whole.Properties["metadata"] = metadata
 	c.whole = validate.NewSchemaValidator(&whole, nil, "", strfmt.Default)
-	if status, ok := root.Properties["status"]; ok {
+	if status, ok := whole.Properties["status"]; ok {
 		c.status = validate.NewSchemaValidator(&status, nil, "", strfmt.Default)
 	}
+}
+
+// intsOrStrings returns a copy of a schema of a CRD in which a number or a text has these types, which is what the
+// extension means.
+func intsOrStrings(s spec.Schema) spec.Schema {
+	if either, _ := s.Extensions.GetBool("x-kubernetes-int-or-string"); either {
+		s.Type = spec.StringOrArray{"integer", "string"}
+	}
+	s.Properties = maps.Clone(s.Properties)
+	for name, p := range s.Properties {
+		s.Properties[name] = intsOrStrings(p)
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		items := intsOrStrings(*s.Items.Schema)
+		s.Items = &spec.SchemaOrArray{Schema: &items}
+	}
+	if more := s.AdditionalProperties; more != nil && more.Schema != nil {
+		values := intsOrStrings(*more.Schema)
+		s.AdditionalProperties = &spec.SchemaOrBool{Allows: more.Allows, Schema: &values}
+	}
+	return s
 }
 
 // Default implements runtime.ObjectDefaulter.
