@@ -20,20 +20,24 @@
 //   - Subresources status and scale. A write of the object does not change its status, and a
 //     write of the status nothing else.
 //   - metadata.generation, and which kinds have it.
-//   - Immutable fields of built-in kinds, with 422.
-//   - Custom resources: pruning, defaults, and validation by the schema of the CRD, with 422.
+//   - Immutable fields of built-in kinds, with 422. What may change depends on the state of a Pod, Job or claim.
+//   - The type of a Service: a change of it allocates or clears the cluster IP, node ports and load balancer.
+//   - Custom resources: pruning, defaults, and validation by the schema of the CRD, with 422. The names of a CRD are
+//     accepted at once.
 //   - Finalizers and deletionTimestamp; preconditions and propagation policies of deletes;
 //     owner references and garbage collection; namespaces.
 //   - Built-in kinds are stored as Go's types have them: canonical quantities and base64, no
 //     unknown fields, the stringData of a Secret in data. Fields that rules are likely to read
 //     are defaulted: the specs of workloads, Jobs, autoscalers and claims, the type of a
-//     Service or Secret, the protocol and target of ports, the restartPolicy of Pods.
+//     Service or Secret, the protocol and target of ports, the restartPolicy of Pods, the
+//     imagePullPolicy of containers.
 //
 // # What is different
 //
-//   - Other fields of built-in kinds have no defaults, such as those of containers. Values are
+//   - Other fields of built-in kinds have no defaults, such as the times of probes. Values are
 //     not validated, except metadata, types and immutable fields. A Service gets a cluster IP,
 //     and a Pod, claim and Namespace a phase. A Job gets no selector.
+//   - An object of Put keeps its uid, its generation and a creationTimestamp in the past.
 //   - x-kubernetes-validations and webhooks of a CRD are not evaluated, nor is
 //     x-kubernetes-list-type except by apply. Conversion between versions changes the
 //     apiVersion alone.
