@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -56,7 +58,8 @@ func (c *Cluster) initialise(k *schema.Kind, u *unstructured.Unstructured) {
 		status := map[string]any{"phase": "Pending"}
 		if gates, _, _ := unstructured.NestedSlice(u.Object, "spec", "schedulingGates"); len(gates) > 0 {
 			status["conditions"] = []any{map[string]any{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated",
-				"message": "Scheduling is blocked due to non-empty scheduling gates"}}
+				"message":            "Scheduling is blocked due to non-empty scheduling gates",
+				"lastTransitionTime": c.now().Format(time.RFC3339)}}
 		}
 		u.Object["status"] = status
 	case namespaceKind:

@@ -124,6 +124,15 @@ func masked(u *unstructured.Unstructured) map[string]any {
 			metadata[name] = "masked"
 		}
 	}
+	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, c := range conditions {
+		if c := c.(map[string]any); c["lastTransitionTime"] != nil {
+			c["lastTransitionTime"] = "masked"
+		}
+	}
+	if len(conditions) > 0 {
+		_ = unstructured.SetNestedSlice(u.Object, conditions, "status", "conditions")
+	}
 	if owners, ok := metadata["ownerReferences"].([]any); ok {
 		for _, o := range owners {
 			o.(map[string]any)["uid"] = "masked"

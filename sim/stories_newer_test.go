@@ -1,7 +1,6 @@
 package sim_test
 
-// newerStories have answers that are predicted, not recorded: those of the cluster in memory. Record them on a control
-// plane of Kubernetes 1.37 as TestGoesAsRecorded says, and remove this comment.
+// newerStories are about updates that Kubernetes validates, and what it sets in new objects.
 var newerStories = []story{
 	{"a status with a default", `
 # create alice

@@ -203,7 +203,8 @@ func (p *View) HeirOf(id rules.Identity) string {
 	return ""
 }
 
-// Released reports whether an object is of another rule for the cluster, which neither wants it nor may render it.
+// Released reports whether an object is of another rule for the cluster, which is gone, or neither wants it nor may
+// render it.
 func (p *View) Released(o *watch.Object, id rules.Identity) bool {
 	owner, tracked := o.Owner()
 	if !tracked || owner.Kind != rules.BundleKind.GroupKind() || owner == p.Req {

@@ -72,8 +72,8 @@ func (pk *PrimaryKind) HasObjectOf(counts map[RuleOf]*DeletionCount, req ident.R
 	return false
 }
 
-// Unlisted returns why the caches do not show all primaries of a rule, or all its objects of some kinds. A kind that the
-// API server does not serve has none.
+// Unlisted returns why the caches do not show all primaries of a rule, or all its objects of some kinds. A kind that
+// the API server does not serve has none.
 func (pk *PrimaryKind) Unlisted(r *rules.Rule, kinds []schema.GroupVersionKind) error {
 	for _, w := range slices.Concat([]*watch.Watch{pk.Watch}, pk.ByRule[r]) {
 		if w != pk.Watch && !slices.ContainsFunc(kinds, func(gvk schema.GroupVersionKind) bool {

@@ -19,7 +19,7 @@ type Known struct {
 	rules   []*rules.Rule   // all rules of the primary's kind
 	Written *access.Written // our last write of the object
 	Deleted bool            // we have deleted the live object already
-	// released: the object is of another bundle, whose rule does not want it.
+	// released: the object is of another bundle, whose rule is gone or does not want it.
 	released bool
 	again    bool // a done object is to be done again
 	retry    bool // a Job that failed is tried again when it is gone

@@ -182,8 +182,7 @@ func (k *Known) inheritsFromBundle(d *rules.Desired, o *watch.Object) bool {
 		o.Terminating() {
 		return false
 	}
-	gone := !slices.ContainsFunc(k.rules, func(r *rules.Rule) bool { return r.Name == o.Rule() })
-	return (gone || k.released) && former == rules.SiblingOf(k.Primary, d.Child.Rule.Name, o.Rule())
+	return k.released && former == rules.SiblingOf(k.Primary, d.Child.Rule.Name, o.Rule())
 }
 
 // PruneOrphaned deletes the primary's orphaned objects that certainly no rule

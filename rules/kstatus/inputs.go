@@ -40,9 +40,10 @@ var inputs = map[schema.GroupKind][]string{
 		"status.initContainerStatuses[].state.waiting",
 		"status.containerStatuses[].name", "status.containerStatuses[].image", "status.containerStatuses[].state.waiting",
 	},
-	{Group: "", Kind: "Service"}:                   {"spec.clusterIP", "spec.type"},
-	{Group: "", Kind: "PersistentVolumeClaim"}:     {"status.phase"},
-	{Group: "policy", Kind: "PodDisruptionBudget"}: {"status.desiredHealthy", "status.currentHealthy", "status.expectedPods"},
+	{Group: "", Kind: "Service"}:               {"spec.clusterIP", "spec.type"},
+	{Group: "", Kind: "PersistentVolumeClaim"}: {"status.phase"},
+	{Group: "policy", Kind: "PodDisruptionBudget"}: {"status.desiredHealthy", "status.currentHealthy",
+		"status.expectedPods"},
 }
 
 // KeepInputs keeps what Judge reads of an object.

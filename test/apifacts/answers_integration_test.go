@@ -237,7 +237,9 @@ func (s *server) change(name string, edit Edit) error {
 		}
 	})
 	changed := &unstructured.Unstructured{Object: edit.Apply(live.Object)}
-	changed.SetResourceVersion("") // Controllers may write to it.
+	if changed.GetKind() != "RuntimeClass" { // Its updates must have one.
+		changed.SetResourceVersion("") // Controllers may write to it.
+	}
 	_, err = client.Update(ctx, changed, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
 	return err
 }
