@@ -29,29 +29,29 @@ func presentTextOf(e ast.Expr) string {
 	if !isCall(e, "orValue") {
 		return ""
 	}
-	return rewritten(e.AsCall().Target(), func(make ast.ExprFactory, e ast.Expr) {
-		toUsualForm(make, e)
+	return rewritten(e.AsCall().Target(), func(factory ast.ExprFactory, e ast.Expr) {
+		toUsualForm(factory, e)
 		if name, ok := optionalField(e); ok {
-			e.SetKindCase(make.NewSelect(e.ID(), e.AsCall().Args()[0], name))
+			e.SetKindCase(factory.NewSelect(e.ID(), e.AsCall().Args()[0], name))
 		}
 	})
 }
 
 // rewritten prints a copy of an expression with all its nodes rewritten.
-func rewritten(e ast.Expr, rewrite func(make ast.ExprFactory, e ast.Expr)) string {
-	make := ast.NewExprFactory()
-	out := make.CopyExpr(e)
-	ast.PostOrderVisit(out, ast.NewExprVisitor(func(e ast.Expr) { rewrite(make, e) }))
+func rewritten(e ast.Expr, rewrite func(factory ast.ExprFactory, e ast.Expr)) string {
+	factory := ast.NewExprFactory()
+	out := factory.CopyExpr(e)
+	ast.PostOrderVisit(out, ast.NewExprVisitor(func(e ast.Expr) { rewrite(factory, e) }))
 	return debug.ToDebugString(out)
 }
 
-func toUsualForm(make ast.ExprFactory, e ast.Expr) {
+func toUsualForm(factory ast.ExprFactory, e ast.Expr) {
 	switch {
 	case isCall(e, overloads.Size) && e.AsCall().IsMemberFunction():
-		e.SetKindCase(make.NewCall(e.ID(), overloads.Size, e.AsCall().Target()))
+		e.SetKindCase(factory.NewCall(e.ID(), overloads.Size, e.AsCall().Target()))
 	case isCall(e, operators.Index):
 		if name, ok := literalString(e.AsCall().Args()[1]); ok {
-			e.SetKindCase(make.NewSelect(e.ID(), e.AsCall().Args()[0], name))
+			e.SetKindCase(factory.NewSelect(e.ID(), e.AsCall().Args()[0], name))
 		}
 	}
 }

@@ -18,9 +18,9 @@ func cond(kind, state string) object {
 	return object{"type": kind, "status": state, "message": kind + " says " + state}
 }
 
-// observing is a condition with its own generation.
-func observing(kind, state string, generation int64) object {
-	c := cond(kind, state)
+// observing is a condition that is True and has its own generation.
+func observing(kind string, generation int64) object {
+	c := cond(kind, "True")
 	c["observedGeneration"] = generation
 	return c
 }
@@ -116,10 +116,10 @@ func TestReadiness(t *testing.T) {
 		{"budget", "policy", "PodDisruptionBudget", nil, object{"desiredHealthy": int64(2), "currentHealthy": int64(1)}, Progressing, "1 of 2 healthy"},
 		{"budget met", "policy", "PodDisruptionBudget", nil, object{"desiredHealthy": int64(2), "currentHealthy": int64(2)}, Ready, ""},
 		{"budget over no Pods", "policy", "PodDisruptionBudget", nil, object{"desiredHealthy": int64(1), "currentHealthy": int64(0), "expectedPods": int64(0)}, Ready, ""},
-		{"a condition of before the change", "cert-manager.io", "Certificate", nil, object{"conditions": list{observing("Ready", "True", 1)}}, Progressing, "its controller has not observed the last change yet"},
-		{"a failure of before the change", "cert-manager.io", "Certificate", nil, object{"conditions": list{observing("Stalled", "True", 1)}}, Progressing, "its controller has not observed the last change yet"},
-		{"a condition of the last change", "cert-manager.io", "Certificate", nil, object{"conditions": list{observing("Ready", "True", 2)}}, Ready, ""},
-		{"an old condition of a controller that has observed the change", "cert-manager.io", "Certificate", nil, object{"observedGeneration": int64(2), "conditions": list{observing("Ready", "True", 1)}}, Ready, ""},
+		{"a condition of before the change", "cert-manager.io", "Certificate", nil, object{"conditions": list{observing("Ready", 1)}}, Progressing, "its controller has not observed the last change yet"},
+		{"a failure of before the change", "cert-manager.io", "Certificate", nil, object{"conditions": list{observing("Stalled", 1)}}, Progressing, "its controller has not observed the last change yet"},
+		{"a condition of the last change", "cert-manager.io", "Certificate", nil, object{"conditions": list{observing("Ready", 2)}}, Ready, ""},
+		{"an old condition of a controller that has observed the change", "cert-manager.io", "Certificate", nil, object{"observedGeneration": int64(2), "conditions": list{observing("Ready", 1)}}, Ready, ""},
 		{"definition", "apiextensions.k8s.io", "CustomResourceDefinition", nil, object{"conditions": list{cond("Established", "True")}}, Ready, ""},
 		{"definition refused", "apiextensions.k8s.io", "CustomResourceDefinition", nil, object{"conditions": list{cond("NamesAccepted", "False")}}, Stalled, "NamesAccepted says False"},
 		{"a new definition", "apiextensions.k8s.io", "CustomResourceDefinition", nil, nil, Progressing, "condition Established is not there yet"},

@@ -20,8 +20,8 @@ func listed(items string) string {
 `
 }
 
-func account(namespace, name string) string {
-	return fmt.Sprintf("{apiVersion: v1, kind: ServiceAccount, metadata: {name: %s, namespace: %s, labels: {primary: 'yes'}}}", name, namespace)
+func account(namespace string) string {
+	return fmt.Sprintf("{apiVersion: v1, kind: ServiceAccount, metadata: {name: x, namespace: %s, labels: {primary: 'yes'}}}", namespace)
 }
 
 const otherInventory = "{apiVersion: v1, kind: ConfigMap, metadata: {name: other-inventory, namespace: alpha, labels: {app.kubernetes.io/managed-by: reconcel}}}"
@@ -30,19 +30,19 @@ const otherInventory = "{apiVersion: v1, kind: ConfigMap, metadata: {name: other
 func TestActsAsTheInstallationOfTheRules(t *testing.T) {
 	before, after := listed("['a', 'b']"), listed("['a']")
 	t.Run("a user of one namespace", func(t *testing.T) {
-		r := newRunning(t, before, account("team-a", "x"))
+		r := newRunning(t, before, account("team-a"))
 		r.T, r.may = t, func(namespace string) bool { return namespace == "team-a" }
 		result := r.diff(after, Options{Namespace: "team-a", Home: "team-a"}, "deleted ConfigMap/team-a/x-b")
 		r.notes(result, "reconcel's inventory cannot be read")
 	})
 	t.Run("another installation comes first", func(t *testing.T) {
-		r := newRunning(t, before, account("team-a", "x"))
+		r := newRunning(t, before, account("team-a"))
 		r.T = t
 		r.put(otherInventory)
 		r.diff(after, Options{}, "deleted ConfigMap/team-a/x-b")
 	})
 	t.Run("two installations run none of the rules", func(t *testing.T) {
-		r := newRunning(t, before, account("team-a", "x"))
+		r := newRunning(t, before, account("team-a"))
 		r.T = t
 		r.put(otherInventory)
 		r.diff(strings.Replace(after, "name: listed", "name: renamed", 1), Options{Installation: "kube-system/reconcel"},
@@ -59,7 +59,7 @@ func TestDroppedKind(t *testing.T) {
   - id: config
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-config"}}
 `
-	r := newRunning(t, listed("['a']")+other, account("team", "x"))
+	r := newRunning(t, listed("['a']")+other, account("team"))
 	target, _ := cluster.ParseTarget("serviceaccount/x")
 	dropped := `- name: listed
   for: {apiVersion: v1, kind: ServiceAccount, selector: {matchLabels: {primary: "yes"}}}
@@ -82,7 +82,7 @@ func many() string {
 
 // TestSaysWhatRunDoesLater compares rules that run holds, or rolls out.
 func TestSaysWhatRunDoesLater(t *testing.T) {
-	r := newRunning(t, listed(many()), account("team", "x"))
+	r := newRunning(t, listed(many()), account("team"))
 	var deleted []string
 	for i := range 30 {
 		deleted = append(deleted, fmt.Sprintf("deleted ConfigMap/team/x-i%d", i))

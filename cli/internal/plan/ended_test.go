@@ -38,8 +38,8 @@ const accountsRule = `- name: accounts
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-of"}}
 `
 
-func account(name, more string) string {
-	return fmt.Sprintf("{apiVersion: v1, kind: ServiceAccount, metadata: {name: %s, namespace: team%s}}", name, more)
+func account(name string) string {
+	return fmt.Sprintf("{apiVersion: v1, kind: ServiceAccount, metadata: {name: %s, namespace: team}}", name)
 }
 
 var (
@@ -76,7 +76,7 @@ func TestPlanOfARemovedRule(t *testing.T) {
 	}
 	start := func(t *testing.T) *fleet {
 		t.Helper()
-		return newFleet(t, oneRule(t, accountsRule).Program, account("a", ""), account("b", ""))
+		return newFleet(t, oneRule(t, accountsRule).Program, account("a"), account("b"))
 	}
 	t.Run("all at once", func(t *testing.T) {
 		f := start(t)
@@ -106,7 +106,7 @@ func TestPlanOfARemovedRule(t *testing.T) {
 
 // TestPlanOfUnreadableMarks removes a rule whose resources have its finalizer, and cannot be listed.
 func TestPlanOfUnreadableMarks(t *testing.T) {
-	f := newFleet(t, oneRule(t, strings.Replace(accountsRule, "onRuleRemoval: delete", "teardown: ordered", 1)).Program, account("a", ""))
+	f := newFleet(t, oneRule(t, strings.Replace(accountsRule, "onRuleRemoval: delete", "teardown: ordered", 1)).Program, account("a"))
 	o := f.options(noRules(t))
 	o.Cluster.Client = unlistable{o.Cluster.Client, accounts}
 	if r := f.plan(o); len(r.Errors) != 1 || !strings.Contains(r.Errors[0], `incomplete: the removed rule "accounts"`) {
@@ -167,7 +167,7 @@ func TestPlanOfAConflict(t *testing.T) {
 	before, after := oneRule(t, listed("", "a", "b")), oneRule(t, listed("", "a"))
 	start := func(t *testing.T, data string) (*fleet, Options) {
 		t.Helper()
-		f := newFleet(t, before.Program, account("x", ""))
+		f := newFleet(t, before.Program, account("x"))
 		f.put("{apiVersion: v1, kind: ConfigMap, metadata: {name: b-inventory, namespace: beta, labels: {app.kubernetes.io/managed-by: reconcel}}, data: {" + data + "}}")
 		o := f.options(after)
 		o.Installation = "beta/b"
@@ -200,7 +200,7 @@ func TestPlanDuringARollout(t *testing.T) {
     template: {apiVersion: apps/v1, kind: Deployment, metadata: {name: "${self.metadata.name}"}, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: b}]}}}}
 `
 	const waves = "  rollout: {maxUnavailable: 1}\n"
-	f := newFleetWith(t, world.Options{Program: oneRule(t, listed(waves, items...)).Program}, account("a", ""), account("b", ""))
+	f := newFleetWith(t, world.Options{Program: oneRule(t, listed(waves, items...)).Program}, account("a"), account("b"))
 	after := oneRule(t, listed(waves, items[0])+deployment)
 	o := f.options(after)
 	foretold := f.plan(o)
@@ -227,7 +227,7 @@ func TestPlanDuringARollout(t *testing.T) {
 
 // TestPlanHoldsAsRun plans a change with the limit of run for deletions.
 func TestPlanHoldsAsRun(t *testing.T) {
-	f := newFleet(t, oneRule(t, listed("", "a", "b")).Program, account("x", ""))
+	f := newFleet(t, oneRule(t, listed("", "a", "b")).Program, account("x"))
 	o := f.options(oneRule(t, listed("", "a")))
 	for most, held := range map[int]int{0: 1, 1: 0} {
 		limit := intstr.FromInt(most)
