@@ -26,7 +26,8 @@ import (
 // A View is the cluster and the rules as one reconciliation sees them. It sends no request.
 type View struct {
 	*Subject
-	reader ident.Request // who is enqueued when a lookup changes; zero: the primary
+	reader  ident.Request // who is enqueued when a lookup changes; zero: the primary
+	bundles []*View       // see Bundles
 }
 
 // Refused reports whether the primary may have the report of another installation, which
@@ -172,9 +173,9 @@ func (p *View) LaterView() *View {
 
 // Bundles are the views of the loaded rules for the cluster, now and later. One of them may take over an object of
 // another rule, as the rules for one primary may.
-func (p *View) Bundles() (all []*View) {
-	if !p.Primary.ForCluster() {
-		return nil
+func (p *View) Bundles() []*View {
+	if !p.Primary.ForCluster() || p.bundles != nil {
+		return p.bundles
 	}
 	for _, pk := range []*plan.PrimaryKind{p.Primary, p.Primary.Later} {
 		if pk == nil {
@@ -184,13 +185,13 @@ func (p *View) Bundles() (all []*View) {
 			other := *p.Subject
 			other.Primary, other.Req = pk, p.Cluster.BundleOf(r.Name)
 			other.Self = watch.NewObject(rules.NewBundle(other.Req, r.Name), watch.Primary)
-			other.Rendering, other.Wanted = &rules.Rendering{}, nil
+			other.Rendering, other.Wanted, other.Later = &rules.Rendering{}, nil, nil
 			v := &View{Subject: &other, reader: p.Req}
 			v.Render(p.Clock.Now())
-			all = append(all, v)
+			p.bundles = append(p.bundles, v)
 		}
 	}
-	return all
+	return p.bundles
 }
 
 // HeirOf returns the name of another rule for the cluster that wants an object, or "".

@@ -192,7 +192,7 @@ func (p *Pruner) PruneOrphaned(ctx context.Context) (total outcome.Outcome) {
 	if len(all) == 0 {
 		return total
 	}
-	mayNeed := append(p.View.Bundles(), p.View)
+	mayNeed := slices.Concat(p.View.Bundles(), []*access.View{p.View})
 	if later := p.View.LaterView(); later != nil {
 		mayNeed = append(mayNeed, later)
 	}
