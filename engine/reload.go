@@ -75,7 +75,7 @@ func (e *Engine) reload(ctx context.Context, program *rules.Program) error {
 
 // replace replaces the active plan by a plan for the program.
 func (e *Engine) replace(ctx context.Context, program *rules.Program) error {
-	orphaned, err := e.Inventory.Compare(ctx, program)
+	orphaned, err := e.Cluster.Orphaned(ctx, program)
 	if err != nil {
 		return err
 	}

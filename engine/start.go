@@ -26,7 +26,7 @@ import (
 func (e *Engine) readInventory(ctx context.Context, program *rules.Program) (orphaned inventory.Orphaned, read bool) {
 	read = e.insist(ctx, func(ctx context.Context) error {
 		var err error
-		orphaned, err = e.Inventory.Compare(ctx, program)
+		orphaned, err = e.Cluster.Orphaned(ctx, program)
 		return err
 	})
 	return orphaned, read

@@ -19,6 +19,7 @@ import (
 	"reconcel/engine/answer"
 	"reconcel/engine/discover"
 	"reconcel/engine/ident"
+	"reconcel/engine/inventory"
 	"reconcel/engine/leader"
 	"reconcel/engine/plan"
 	"reconcel/engine/watch"
@@ -38,6 +39,23 @@ func (c *Cluster) own(k ident.Kind, namespace string) dynamic.ResourceInterface 
 		return c.Client.Resource(k.GVR)
 	}
 	return c.Client.Resource(k.GVR).Namespace(namespace)
+}
+
+// Orphaned returns what a program leaves behind. It names kinds in a version that the API server serves, if there is
+// one: the version in which a rule made objects may be gone.
+func (c *Cluster) Orphaned(ctx context.Context, program *rules.Program) (inventory.Orphaned, error) {
+	left, err := c.Inventory.Compare(ctx, program)
+	for _, kinds := range left.Kinds {
+		for i, gvk := range kinds {
+			if _, err := c.Kinds.Find(ctx, gvk); !discover.IsNoKind(err) {
+				continue
+			}
+			if k, err := discover.AnyVersion(ctx, c.Kinds, gvk.GroupKind()); err == nil {
+				kinds[i] = k.GVK
+			}
+		}
+	}
+	return left, err
 }
 
 // MostDeletions returns how many of its objects a rule may delete at once. The rule is nil if it is removed.

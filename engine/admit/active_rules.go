@@ -45,7 +45,7 @@ func (a *Admission) Admit(ctx context.Context, pl, old *plan.Plan, start starter
 		pl.KeepHeld()
 		return pl, a.settle(ctx, pl, old)
 	}
-	orphaned, err := a.Inventory.Compare(ctx, s.Program)
+	orphaned, err := a.Cluster.Orphaned(ctx, s.Program)
 	if err != nil {
 		return nil, err
 	}

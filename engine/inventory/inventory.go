@@ -120,13 +120,14 @@ func (inv *Inventory) Entries(ctx context.Context) (entries map[Key]Entry, found
 	return c.entries, stored != nil, inv.describe(err)
 }
 
-// RemoveKind removes a kind from a rule's entry, unless a version of the rule of the last
-// Extend renders it: the caller may follow an older program.
+// RemoveKind removes a kind, in all its versions, from a rule's entry, unless a version of the rule of the
+// last Extend renders it: the caller may follow an older program.
 func (inv *Inventory) RemoveKind(ctx context.Context, of Key, gvk schema.GroupVersionKind) error {
 	return inv.change(ctx, func(c *content) error {
 		entry, ok := c.entries[of]
-		if ok && !inv.renders(of, gvk) {
-			entry.Children = slices.DeleteFunc(slices.Clone(entry.Children), func(s string) bool { return s == formatKind(gvk) })
+		if ok && !inv.renders(of, gvk.GroupKind()) {
+			entry.Children = slices.DeleteFunc(slices.Clone(entry.Children),
+				func(s string) bool { return parseKind(s).GroupKind() == gvk.GroupKind() })
 			c.entries[of] = entry
 		}
 		return nil
@@ -203,13 +204,14 @@ func put(entries map[Key]Entry, of Key, entry Entry) {
 	}
 }
 
-func (inv *Inventory) renders(of Key, gvk schema.GroupVersionKind) bool {
+func (inv *Inventory) renders(of Key, gk schema.GroupKind) bool {
 	versions := slices.Clone(inv.next)
 	if r := inv.rule(of); r != nil {
 		versions = append(versions, r)
 	}
 	return slices.ContainsFunc(versions, func(r *rules.Rule) bool {
-		return KeyOf(r) == of && slices.Contains(r.ChildKinds(), gvk)
+		return KeyOf(r) == of && slices.ContainsFunc(r.ChildKinds(),
+			func(gvk schema.GroupVersionKind) bool { return gvk.GroupKind() == gk })
 	})
 }
 

@@ -39,7 +39,7 @@ func NewStepper(s engine.Dependencies, options access.Options) *Stepper {
 func (s *Stepper) Follow(ctx context.Context, program *rules.Program, now engine.Snapshot) error {
 	e := s.engine
 	e.Numbers.Store(&now.Numbers)
-	orphaned, err := e.Inventory.Compare(ctx, program)
+	orphaned, err := e.Cluster.Orphaned(ctx, program)
 	if err != nil {
 		return err
 	}

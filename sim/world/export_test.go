@@ -56,19 +56,28 @@ func (w *World) Pass(d time.Duration) { w.clock.SetTime(w.clock.Now().Add(d)) }
 // Unserve makes kinds unavailable to later controllers, as those of an aggregated API whose server does not answer, until
 // serve is called.
 func (w *World) Unserve(down ...schema.GroupKind) (serve func()) {
-	ks := &unserved{kinds{w.options.Kinds}, down}
+	ks := &unserved{kinds{w.options.Kinds}, down, nil}
 	w.kinds = ks
 	return func() { ks.down = nil }
 }
 
+// Drop stops to serve versions of kinds to later controllers.
+func (w *World) Drop(versions ...schema.GroupVersionKind) {
+	w.kinds = &unserved{kinds{w.options.Kinds}, nil, versions}
+}
+
 type unserved struct {
 	kinds
-	down []schema.GroupKind
+	down    []schema.GroupKind
+	dropped []schema.GroupVersionKind
 }
 
 func (ks *unserved) Find(ctx context.Context, gvk schema.GroupVersionKind) (discover.Kind, error) {
 	if slices.Contains(ks.down, gvk.GroupKind()) {
 		return discover.Kind{}, discover.UnavailableError{GV: gvk.GroupVersion(), Err: errors.New("the server is unavailable")}
+	}
+	if slices.Contains(ks.dropped, gvk) {
+		return discover.Kind{}, discover.NoKindError{GVK: gvk}
 	}
 	return ks.kinds.Find(ctx, gvk)
 }
