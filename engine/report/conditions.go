@@ -105,6 +105,8 @@ func (s *StatusDraft) conditionList(conditions []rules.Condition, owned managedf
 		kind, _ := entry["type"].(string)
 		switch {
 		case ours[kind]:
+		case s.total.State == outcome.Paused && kind == outcome.ConditionKept:
+			result = append(result, entry) // What is kept is not known now.
 		case s.list == discover.KeyedConditions:
 			if ownsCondition(owned, kind) && s.keepsCondition(kind) {
 				result = append(result, entry)

@@ -189,3 +189,23 @@ func TestOrphansStay(t *testing.T) {
 		})
 	}
 }
+
+// TestKeptWhilePaused pauses a resource that has a kept object. The condition stays.
+func TestKeptWhilePaused(t *testing.T) {
+	orphan := strings.Replace(configMap("a"), "    template", "    onDelete: orphan\n    template", 1)
+	w := begin(t, fooRule("one", "", orphan))
+	reload(t, w, fooRule("one", "", configMap("b")))
+	before := message(w.Cluster().Find(fooKind, "default", "example-foo").Object, "Kept")
+	if before == "" {
+		t.Fatal("nothing is kept")
+	}
+	merge(t, w, []byte(`{"metadata":{"annotations":{"reconcel.dev/paused":"true"}}}`))
+	foo := w.Cluster().Find(fooKind, "default", "example-foo")
+	if got := message(foo.Object, "Kept"); got != before || condition(foo, "Ready") != "Unknown Paused" {
+		t.Errorf("Kept says %q, want %q; Ready is %s", got, before, condition(foo, "Ready"))
+	}
+	merge(t, w, []byte(`{"metadata":{"annotations":null}}`))
+	if got := message(w.Cluster().Find(fooKind, "default", "example-foo").Object, "Kept"); got != before {
+		t.Errorf("after the pause, Kept says %q, want %q", got, before)
+	}
+}
