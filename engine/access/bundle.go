@@ -31,13 +31,7 @@ func (c *Cluster) BundleOf(rule string) ident.Request {
 func (c *Cluster) CreateBundle(ctx context.Context, primary *plan.PrimaryKind, k ident.Kind,
 	rule string, last *watch.Object) (*watch.Object, error) {
 	req := c.BundleOf(rule)
-	u := rules.NewBundle(req, rule)
-	if last != nil {
-		if done, found := plan.DoneText(last, rule); found {
-			u.SetAnnotations(map[string]string{rules.DonePrefix + rule: done})
-		}
-	}
-	body, err := u.MarshalJSON()
+	body, err := rules.NewBundle(req, rule).MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +39,17 @@ func (c *Cluster) CreateBundle(ctx context.Context, primary *plan.PrimaryKind, k
 	o, err := writer.Apply(ctx, primary.Watch, "apply", req.Name, body, managedfields.Manager)
 	if err != nil {
 		return nil, fmt.Errorf("%s: create: %w", req, err)
+	}
+	if last == nil {
+		return o, nil
+	}
+	done, found := plan.DoneText(last, rule)
+	if _, there := plan.DoneText(o, rule); !found || there {
+		return o, nil
+	}
+	o, err = c.writeMetadata(ctx, primary.Watch, k, o, o.GetFinalizers(), map[string]any{rules.DonePrefix + rule: done})
+	if err != nil {
+		return nil, fmt.Errorf("%s: restore what is done: %w", req, err)
 	}
 	return o, nil
 }

@@ -41,10 +41,16 @@ func (c *Cluster) own(k ident.Kind, namespace string) dynamic.ResourceInterface 
 	return c.Client.Resource(k.GVR).Namespace(namespace)
 }
 
-// Orphaned returns what a program leaves behind. It names kinds in a version that the API server serves, if there is
-// one: the version in which a rule made objects may be gone.
+// Orphaned returns what a program leaves behind, by the inventory.
 func (c *Cluster) Orphaned(ctx context.Context, program *rules.Program) (inventory.Orphaned, error) {
 	left, err := c.Inventory.Compare(ctx, program)
+	c.NameServedVersions(ctx, left)
+	return left, err
+}
+
+// NameServedVersions names kinds in a version that the API server serves, if there is one: the version in which a rule
+// made objects may be gone.
+func (c *Cluster) NameServedVersions(ctx context.Context, left inventory.Orphaned) {
 	for _, kinds := range left.Kinds {
 		for i, gvk := range kinds {
 			if _, err := c.Kinds.Find(ctx, gvk); !discover.IsNoKind(err) {
@@ -55,7 +61,6 @@ func (c *Cluster) Orphaned(ctx context.Context, program *rules.Program) (invento
 			}
 		}
 	}
-	return left, err
 }
 
 // MostDeletions returns how many of its objects a rule may delete at once. The rule is nil if it is removed.

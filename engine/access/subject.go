@@ -26,6 +26,7 @@ type Subject struct {
 
 	Wanted    map[plan.ObjectKey]bool // the rendered objects, if there are many; see wants
 	Later     *View                   // of the rules that a rollout brings; nil until LaterView
+	bundles   []*View                 // of all rules for the cluster; nil until Bundles
 	unread    map[*rules.Lookup]error // why the objects of a lookup are unknown
 	Stale     bool                    // the cache is behind
 	Confirmed bool                    // a live read has shown that the cached primary is up to date

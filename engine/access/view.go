@@ -26,8 +26,7 @@ import (
 // A View is the cluster and the rules as one reconciliation sees them. It sends no request.
 type View struct {
 	*Subject
-	reader  ident.Request // who is enqueued when a lookup changes; zero: the primary
-	bundles []*View       // see Bundles
+	reader ident.Request // who is enqueued when a lookup changes; zero: the primary
 }
 
 // Refused reports whether the primary may have the report of another installation, which
@@ -177,6 +176,7 @@ func (p *View) Bundles() []*View {
 	if !p.Primary.ForCluster() || p.bundles != nil {
 		return p.bundles
 	}
+	p.bundles = []*View{}
 	for _, pk := range []*plan.PrimaryKind{p.Primary, p.Primary.Later} {
 		if pk == nil {
 			continue
@@ -185,7 +185,7 @@ func (p *View) Bundles() []*View {
 			other := *p.Subject
 			other.Primary, other.Req = pk, p.Cluster.BundleOf(r.Name)
 			other.Self = watch.NewObject(rules.NewBundle(other.Req, r.Name), watch.Primary)
-			other.Rendering, other.Wanted, other.Later = &rules.Rendering{}, nil, nil
+			other.Rendering, other.Wanted, other.Later, other.bundles = &rules.Rendering{}, nil, nil, nil
 			v := &View{Subject: &other, reader: p.Req}
 			v.Render(p.Clock.Now())
 			p.bundles = append(p.bundles, v)

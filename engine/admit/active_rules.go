@@ -104,6 +104,9 @@ func (a *Admission) activate(ctx context.Context, was *inventory.Recorded,
 		}
 	}
 	s.Resume(was, a.DryRun)
+	if old != nil && old.Loaded == pl.Loaded {
+		s.KnowStates(old)
+	}
 	for _, ro := range s.Rollouts {
 		earlier = append(earlier, ro.Earlier...)
 	}

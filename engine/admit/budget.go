@@ -142,7 +142,7 @@ func (a *Admission) countForBundles(pk *plan.PrimaryKind, cache *watch.Cache,
 				left[owner] = slices.DeleteFunc(objects, func(o write.LeftObject) bool { return c.pass.View.Wants(o.ID) })
 			}
 		}
-		c.pass.Release()
+		c.pass.Discard()
 	}
 }
 
@@ -156,7 +156,7 @@ func (a *Admission) countFor(pk *plan.PrimaryKind, cache *watch.Cache, self *wat
 		return
 	}
 	c := a.counter(pk, cache, self, req)
-	defer c.pass.Release()
+	defer c.pass.Discard()
 	c.countDeletions(counts, objects)
 }
 
@@ -169,7 +169,6 @@ func (a *Admission) counter(pk *plan.PrimaryKind, cache *watch.Cache, self *watc
 		Memory: &access.Memory{},
 	})
 	p.View.Render(a.Clock.Now())
-	p.Memory.Reads.End()
 	return &deletionCounter{&p.Subject, p}
 }
 

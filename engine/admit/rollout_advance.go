@@ -34,8 +34,8 @@ func (r *Rollouts) DecidePending(ctx context.Context, pl *plan.Plan) (again bool
 		return false, nil
 	}
 	was, err := r.Inventory.Recorded(ctx)
-	if err != nil {
-		return false, err
+	if err != nil || len(was.Entries) == 0 {
+		return false, err // Without entries, the ConfigMap was deleted. The controller restores it.
 	}
 	again = !pl.CountAgain.IsZero() && !r.Clock.Now().Before(pl.CountAgain)
 	for of, h := range pl.Holds {

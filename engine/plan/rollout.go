@@ -72,6 +72,19 @@ func (s *ActiveRules) Resume(was *inventory.Recorded, dry DryRun) {
 	})
 }
 
+// KnowStates takes over what the rollouts of a plan for the same program know of the primaries.
+func (s *ActiveRules) KnowStates(of *Plan) {
+	for kind, ro := range s.Rollouts {
+		before := of.Rollouts[kind]
+		if before == nil || before.State().To != ro.Progress.To {
+			continue
+		}
+		before.Mu.Lock()
+		ro.states = maps.Clone(before.states)
+		before.Mu.Unlock()
+	}
+}
+
 // PositionOfPrimary returns where a primary is in the order of all rollouts.
 func PositionOfPrimary(uid types.UID) uint64 {
 	sum := sha256.Sum256([]byte(uid))

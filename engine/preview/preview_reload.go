@@ -43,6 +43,7 @@ func (v *Preview) follow(ctx context.Context, program *rules.Program, orphaned i
 	for _, f := range s.feeds {
 		running = append(running, f.Watch)
 	}
+	e.Cluster.NameServedVersions(ctx, orphaned)
 	pl := e.Router.Route(plan.NewPlan(e.Options.Namespace, plan.AllActive(program), orphaned, running))
 	for _, w := range pl.Watches {
 		if slices.Contains(running, w) {

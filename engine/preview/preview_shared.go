@@ -75,9 +75,8 @@ func (s *others) foretellAll(pk *plan.PrimaryKind, cache *watch.Cache, self *wat
 	e := s.stepper.engine
 	p := reconcile.PassOf(access.Subject{Shared: e.Shared, Cluster: e.Cluster, Primary: pk, Cache: cache, Cached: true,
 		Req: owner, Self: self, Memory: &access.Memory{}, Admitted: s.plan.Admitted.Load()})
-	defer p.Release()
+	defer p.Discard()
 	p.View.Render(e.Clock.Now())
-	p.Memory.Reads.End()
 	all := map[plan.ObjectKey]access.Foretold{}
 	foretell := func(o *watch.Object) {
 		id := o.Identity(o.GroupVersionKind())

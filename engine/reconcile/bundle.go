@@ -15,7 +15,8 @@ import (
 func (e *Reconciler) findBundle(ctx context.Context, primary *plan.PrimaryKind, cache *watch.Cache,
 	cached *watch.Object, req ident.Request) (*watch.Object, error) {
 	if cached != nil {
-		e.Memories.Get(req).Bundle = cached
+		m := e.Memories.Get(req)
+		m.Bundle = m.Newest(cached)
 	}
 	i := slices.IndexFunc(primary.Rules, func(r *rules.Rule) bool { return e.Cluster.BundleOf(r.Name) == req })
 	admitted := primary.Plan.Admitted.Load()

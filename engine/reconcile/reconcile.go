@@ -174,6 +174,12 @@ func (p *Pass) Release() {
 	passes.Put(p)
 }
 
+// Discard is Release for a pass with a memory of its own.
+func (p *Pass) Discard() {
+	p.Memory.Reads.End()
+	p.Release()
+}
+
 // Run reconciles the primary, and reports what came of it.
 func (p *Pass) Run(ctx context.Context) (outcome.Result, error) {
 	now := p.Clock.Now()

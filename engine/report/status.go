@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -193,6 +194,9 @@ func (s *StatusDraft) digest(conditions []rules.Condition) [16]byte {
 		b = append(b, 0)
 		if s.unevaluated(r) || r.StatusErr != nil {
 			b = append(b, 1)
+		}
+		for _, path := range r.StatusFailed {
+			b = append(append(b, 3), strings.Join(path, "\x00")...)
 		}
 		for _, entry := range r.UndecidedConditions {
 			b = binary.AppendVarint(append(b, 2), int64(entry))

@@ -155,6 +155,14 @@ func (a *analyzer) call(e ast.Expr) *Shape {
 		return s
 	case name == overloads.Size || name == "hasValue":
 		return (*Shape)(nil).with(args[0].extent())
+	case name == operators.In:
+		return Computed(args[0]).with(args[1].members())
+	case name == operators.Equals || name == operators.NotEquals:
+		for i, arg := range c.Args() {
+			if arg.Kind() == ast.LiteralKind && arg.AsLiteral() == types.NullValue {
+				return (*Shape)(nil).with(args[1-i].extent())
+			}
+		}
 	}
 	return Computed(args...)
 }

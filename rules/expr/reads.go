@@ -61,6 +61,15 @@ func (s *Shape) extent() []read {
 	return g.reads
 }
 
+// members returns the reads of an expression that searches the value for an element. Of a map, the keys alone count.
+func (s *Shape) members() []read {
+	all := slices.Clone(s.wholes())
+	for i := range all {
+		all[i].extent = all[i].extent || slices.ContainsFunc(s.paths, func(p path) bool { return p.trail == all[i].trail })
+	}
+	return all
+}
+
 // A gathering collects reads without duplicates.
 type gathering struct {
 	reads []read

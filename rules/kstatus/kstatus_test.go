@@ -118,6 +118,7 @@ func TestReadiness(t *testing.T) {
 		{"budget over no Pods", "policy", "PodDisruptionBudget", nil, object{"desiredHealthy": int64(1), "currentHealthy": int64(0), "expectedPods": int64(0)}, Ready, ""},
 		{"a condition of before the change", "cert-manager.io", "Certificate", nil, object{"conditions": list{observing("Ready", 1)}}, Progressing, "its controller has not observed the last change yet"},
 		{"a failure of before the change", "cert-manager.io", "Certificate", nil, object{"conditions": list{observing("Stalled", 1)}}, Progressing, "its controller has not observed the last change yet"},
+		{"one of two conditions is of the last change", "cert-manager.io", "Certificate", nil, object{"conditions": list{observing("Available", 1), observing("Ready", 2)}}, Ready, ""},
 		{"a condition of the last change", "cert-manager.io", "Certificate", nil, object{"conditions": list{observing("Ready", 2)}}, Ready, ""},
 		{"an old condition of a controller that has observed the change", "cert-manager.io", "Certificate", nil, object{"observedGeneration": int64(2), "conditions": list{observing("Ready", 1)}}, Ready, ""},
 		{"definition", "apiextensions.k8s.io", "CustomResourceDefinition", nil, object{"conditions": list{cond("Established", "True")}}, Ready, ""},

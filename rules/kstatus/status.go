@@ -18,7 +18,8 @@ func statusOf(object map[string]any) status {
 }
 
 // observed reports whether the controller of the object has observed its last change, as far as the status tells. The
-// generations of conditions count if the status as a whole has none: a controller may renew only those that change.
+// generations of conditions count if the status as a whole has none, and the newest of them decides: a controller may
+// renew only those that change.
 func (o status) observed() bool {
 	generation, known := o.numberIn(o.metadata, "generation")
 	if !known {
@@ -27,12 +28,13 @@ func (o status) observed() bool {
 	if seen, ok := o.numberIn(o.status, "observedGeneration"); ok {
 		return seen == generation
 	}
+	newest := int64(-1)
 	for _, name := range [...]string{"Stalled", "Reconciling", "Ready", "Available"} {
-		if seen, ok := o.numberIn(o.condition(name).fields, "observedGeneration"); ok && seen < generation {
-			return false
+		if seen, ok := o.numberIn(o.condition(name).fields, "observedGeneration"); ok {
+			newest = max(newest, seen)
 		}
 	}
-	return true
+	return newest < 0 || newest >= generation
 }
 
 // A condition is one of an object's conditions.

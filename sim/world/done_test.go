@@ -131,6 +131,11 @@ func TestDoneInOtherCircumstances(t *testing.T) {
 					return err
 				},
 				func() error { return bundles.Delete(s.Context(), "reconcel-bundle-one", metav1.DeleteOptions{}) },
+				func() error {
+					_, err := bundles.Patch(s.Context(), "reconcel-bundle-one", types.MergePatchType, []byte(`{"metadata":{"labels":null}}`), metav1.PatchOptions{})
+					again(s.T, s.w) // It has not seen the ConfigMap with its label.
+					return err
+				},
 			} {
 				if err := lose(); err != nil {
 					s.Fatal(err)

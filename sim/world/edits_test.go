@@ -112,3 +112,37 @@ func configsOf(w *world.World) map[string]string {
 	}
 	return all
 }
+
+// TestHeirsChangeTheirMind lets a rule for the cluster want the object of another one, and leave it again. What neither wants
+// is deleted, and what both want stays with its owner.
+func TestHeirsChangeTheirMind(t *testing.T) {
+	rule := func(name, names string) string {
+		return "- name: " + name + "\n  onRuleRemoval: delete\n  for: cluster\n  allow: {namespaces: [default]}\n  children:\n  - id: c\n    forEach: {n: \"" + names + "\"}\n" +
+			"    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: '${n}', namespace: default}}\n"
+	}
+	owner := func(w *world.World, name string) string {
+		if o := w.Cluster().Find(configMapKind, "default", name); o != nil {
+			return o.GetLabels()["reconcel.dev/rule"]
+		}
+		return "none"
+	}
+	w := begin(t, rule("one", "['x', 'y']"), rule("two", "['z']"))
+	for i, step := range []struct{ one, two, want string }{
+		{"['y']", "['x', 'z']", "two"},
+		{"['x', 'y']", "['x', 'z']", "two"},
+		{"['x', 'y']", "['z']", "one"},
+		{"['y']", "['z']", "none"},
+		{"['x', 'y']", "['z']", "one"},
+		{"['x', 'y']", "['x', 'z']", "one"},
+		{"['y']", "['x', 'z']", "two"},
+		{"['y']", "['z']", "none"},
+	} {
+		reload(t, w, rule("one", step.one), rule("two", step.two))
+		if err := w.Advance(t.Context(), 2*time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if got := owner(w, "x"); got != step.want {
+			t.Errorf("after step %d, x is of rule %s, want %s", i+1, got, step.want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/engine/discover"
 	"reconcel/engine/inventory"
@@ -55,7 +56,8 @@ func (c *comparison) ofChildren(s selected, k discover.Kind) []string {
 // mayHaveCreated reports whether the rules of a primary render a kind, or have done so in the past.
 func (c *comparison) mayHaveCreated(primary *rules.Primary, k discover.Kind) bool {
 	return slices.ContainsFunc(primary.Rules, func(r *rules.Rule) bool {
-		return slices.Contains(r.ChildKinds(), k.GVK) || slices.Contains(c.left.Kinds[inventory.KeyOf(r)], k.GVK)
+		return slices.ContainsFunc(slices.Concat(r.ChildKinds(), c.left.Kinds[inventory.KeyOf(r)]),
+			func(gvk schema.GroupVersionKind) bool { return gvk.GroupKind() == k.GVK.GroupKind() })
 	})
 }
 
