@@ -41,7 +41,8 @@ func (f *installationFlags) read(ctx context.Context,
 	if err != nil {
 		return nil, nil, exit.Failure(fmt.Errorf("client configuration: %w", err))
 	}
-	inv := inventory.New(client, inventory.Options{Namespace: cmp.Or(f.namespace, namespace), Installation: f.name,
+	f.namespace = cmp.Or(f.namespace, namespace)
+	inv := inventory.New(client, inventory.Options{Namespace: f.namespace, Installation: f.name,
 		FieldManager: "reconcel"})
 	recorded, err := inv.Recorded(ctx)
 	if err = interrupted(ctx, err); err != nil {

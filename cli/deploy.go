@@ -138,6 +138,10 @@ func (c deployCommand) manifests(f *deployFlags) error {
 	if f.options.Image == "" {
 		return exit.Misused("invalid argument \"\" for \"--image\" flag: it names no image")
 	}
+	if f.options.DryRun && f.admission {
+		return exit.Misused("--admission and --dry-run cannot be used together: the policies would be those of the " +
+			"installation, and deny requests")
+	}
 	f.options.Replicas = f.replicas.Value
 	if f.options.DryRun {
 		f.options.Replicas = 1 // Each one would count everything.
@@ -167,7 +171,7 @@ func (c deployCommand) manifests(f *deployFlags) error {
 			return exit.Failure(err)
 		}
 		return c.writeFolder(f.chart, chart, "install it with: helm install -n "+f.options.Namespace+" --create-namespace "+
-			f.options.Name)
+			f.options.ObjectName())
 	}
 	// Create the admission policies first, so that they guard everything after them.
 	all := append(policies, f.options.Manifests(permissions, files)...)

@@ -72,8 +72,12 @@ func (c rolloutCommand) rollout(f *installationFlags, kind string, state invento
 		short, _, _ := strings.Cut(name, ".")
 		return kind != "" && !strings.EqualFold(kind, name) && !strings.EqualFold(kind, short)
 	})
-	if len(matches) == 0 && kind != "" {
+	switch {
+	case len(matches) == 0 && kind != "":
 		return exit.Failure(fmt.Errorf("no rollout of %s is in progress", kind))
+	case len(matches) == 0 && state != "":
+		return exit.Failure(fmt.Errorf("no rollout of the installation %s/%s is in progress; see --namespace and --name",
+			f.namespace, f.name))
 	}
 	if state == "" {
 		return c.printRollouts(matches, recorded.Rollouts)

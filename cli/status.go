@@ -157,6 +157,7 @@ func (c statusCommand) status(f *statusFlags, args []string) error {
 		if stalled, err = r.Follow(ctx, table, c.out.say); err != nil {
 			return exit.Failure(err)
 		}
+		stalled = stalled || r.IsRejected()
 	}
 	switch {
 	case stalled:

@@ -104,7 +104,7 @@ func (o Options) chartValues(permissions []Manifest, rules []RulesFile) *yaml.No
 		boolNode(o.hasFlowSchema()))
 	add("rules", "`reconcel manifests -f RULES --chart FOLDER` writes everything from here on.\n# The rules files, by "+
 		"name.", configMapData(rules))
-	add("name", "The name of all objects. The permissions contain it.", textNode(o.objectName()))
+	add("name", "The name of all objects. The permissions contain it.", textNode(o.ObjectName()))
 	add("namespace", "The namespace of the release. The permissions contain it.", textNode(o.Namespace))
 	add("args", "The arguments of reconcel.", inserted("args"))
 	add("permissions", "The roles that the rules need, and with --admission the policies.", objects)

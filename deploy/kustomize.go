@@ -38,7 +38,7 @@ func (o Options) Base(all []Manifest, rules []RulesFile) (map[string][]byte, err
 
 func (o Options) kustomization(resources, rules []string) *yaml.Node {
 	generator := mapNode(
-		textNode("name"), textNode(o.Name+"-rules"),
+		textNode("name"), textNode(o.ObjectName()+"-rules"),
 		textNode("namespace"), textNode(o.Namespace),
 		textNode("files"), blockList(rules),
 		textNode("options"), mapNode(

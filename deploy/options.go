@@ -47,10 +47,10 @@ func (o Options) Validate() error {
 	return nil
 }
 
-func (o Options) metricsName() string { return o.objectName() + "-metrics" }
+func (o Options) metricsName() string { return o.ObjectName() + "-metrics" }
 
-// objectName is the name of the objects.
-func (o Options) objectName() string {
+// ObjectName is the name of the objects.
+func (o Options) ObjectName() string {
 	if o.DryRun {
 		return o.Name + "-dry-run"
 	}
@@ -111,7 +111,7 @@ func (o Options) own(bundles []string) *Permissions {
 func (o Options) Manifests(p *Permissions, files []RulesFile) []Manifest {
 	v := o.values(nil)
 	all := append([]Manifest{fillTemplate("serviceaccount.yaml", v)}, o.Roles(p)...)
-	if len(o.Namespaced) == 0 {
+	if len(o.Namespaced) == 0 && !o.DryRun { // A dry run runs beside an installation, whose Namespace it is.
 		all = append([]Manifest{fillTemplate("namespace.yaml", v)}, all...)
 	}
 	all = append(all, fillTemplate(rulesManifest, o.values(values{"data": configMapData(files)})),
@@ -145,8 +145,8 @@ func (o Options) Missing() string {
 // values returns the values for all manifests, with the additional ones in more.
 func (o Options) values(more values) values {
 	v := values{
-		"name": o.objectName(), "namespace": o.Namespace, "image": o.Image, "replicas": o.Replicas, "args": o.arguments(),
-		"labels": commonLabels(o.objectName()), "resources": resources(),
+		"name": o.ObjectName(), "namespace": o.Namespace, "image": o.Image, "replicas": o.Replicas, "args": o.arguments(),
+		"labels": commonLabels(o.ObjectName()), "resources": resources(),
 	}
 	maps.Copy(v, more)
 	return v

@@ -101,6 +101,7 @@ func (r *Reader) readRejected(installations []inventory.Stored) {
 func (r *Reader) damaged(i inventory.Stored, err error) {
 	if err != nil {
 		r.problem(inventoryUnreadable, nil, "inventory %s: %s", i, err)
+		r.Failed = err
 	}
 }
 

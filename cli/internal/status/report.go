@@ -60,8 +60,11 @@ func newReport() Report {
 // IsStalled reports whether a resource is stalled, or the rules are invalid: then what is changed in them has no
 // effect.
 func (r *Report) IsStalled() bool {
-	return r.Summary.States[rendered.Stalled] > 0 || slices.ContainsFunc(r.Problems, isRejection)
+	return r.Summary.States[rendered.Stalled] > 0 || r.IsRejected()
 }
+
+// IsRejected reports whether rules files are not active, because they are invalid.
+func (r *Report) IsRejected() bool { return slices.ContainsFunc(r.Problems, isRejection) }
 
 func isRejection(p Problem) bool { return p.Type == rulesRejected || p.Type == rulesInvalidForCluster }
 
