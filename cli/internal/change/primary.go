@@ -148,6 +148,7 @@ type Doer struct {
 // RejectDuplicates rejects the creation of an object that another primary creates
 // too, unless they share it. What several owners of a shared object do to it is done once.
 func (p *Primary) RejectDuplicates(doers map[Object]Doer) {
+	const none outcome.Action = ""
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if c.Action != outcome.Created && c.Action != outcome.Configured && c.Action != outcome.Deleted {
@@ -168,6 +169,9 @@ func (p *Primary) RejectDuplicates(doers map[Object]Doer) {
 			continue
 		case !agrees && c.Action != outcome.Created:
 			continue
+		case agrees && c.Action == outcome.Configured && maps.Equal(sharesIn(c.Before), sharesIn(c.After)):
+			c.Action = none // This owner has nothing to publish.
+			continue
 		case agrees:
 			c.done(&first)
 			continue
@@ -179,6 +183,7 @@ func (p *Primary) RejectDuplicates(doers map[Object]Doer) {
 		*c = Change{Primary: c.Primary, Rule: c.Rule, Child: c.Child, Object: c.Object, Action: outcome.Rejected,
 			Reason: reason}
 	}
+	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool { return c.Action == none })
 }
 
 // agrees reports whether another owner of a shared object does the same.
@@ -194,6 +199,14 @@ func (c *Change) done(first *Doer) {
 	if first.action == outcome.Deleted {
 		c.Action = outcome.Left
 	}
+}
+
+// sharesIn returns the annotations of the owners of a shared object.
+func sharesIn(object map[string]any) map[string]string {
+	u := unstructured.Unstructured{Object: object}
+	shares := u.GetAnnotations()
+	maps.DeleteFunc(shares, func(key, _ string) bool { return !strings.HasPrefix(key, rules.SharePrefix) })
+	return shares
 }
 
 // sharedContent returns an object that several primaries may share without the annotations of its

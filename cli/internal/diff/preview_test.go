@@ -4,8 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"reconcel/cli/internal/change"
@@ -182,8 +185,15 @@ func TestSharedObject(t *testing.T) {
 				"rejected (ConfigMap/default/common is shared with ConfigMap/default/a, but data.a differs; it stays as it is until all its owners render the same)"},
 		{"no child", "", "", "deleted (no rule renders it), left (is deleted for ConfigMap/default/a)"},
 		{"no child for one", "", "name=a", "left (other resources of the rule still have it)"},
+		{"a drift", before, "", "configured"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			if test.name == "a drift" {
+				configMaps := w.Cluster().Client("editor").Resource(runtimeschema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace("default")
+				if _, err := configMaps.Patch(t.Context(), "common", types.MergePatchType, []byte(`{"data":{"a":"edited"}}`), metav1.PatchOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
 			selector, err := labels.Parse(test.selector)
 			if err != nil {
 				t.Fatal(err)
