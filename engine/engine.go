@@ -133,6 +133,7 @@ func (e *Engine) run(ctx context.Context, approved <-chan *rules.Program) {
 	defer e.background.Wait() // Before the watcher: a reload starts watches.
 	defer cancel()
 	if e.candidate != nil {
+		e.Router.StandBy()
 		e.background.Go(func() { e.candidate.LogHolder(ctx) })
 	}
 	orphaned, read := e.readInventory(ctx, e.program)
@@ -198,7 +199,11 @@ func (e *Engine) standBy(ctx context.Context) bool {
 func (e *Engine) lead(ctx context.Context) bool {
 	e.leading = true
 	program := e.Plan.Load().Loaded
-	return e.insist(ctx, func(ctx context.Context) error { return e.replace(ctx, program) })
+	if !e.insist(ctx, func(ctx context.Context) error { return e.replace(ctx, program) }) {
+		return false
+	}
+	e.Router.Begin()
+	return true
 }
 
 // unreadyAfter is how long requests must fail before the engine is not ready. An API server that

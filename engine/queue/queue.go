@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +24,23 @@ import (
 type Router struct {
 	*access.Shared
 	Cluster *access.Cluster
+	idle    atomic.Bool
+}
+
+// StandBy lets the router enqueue nothing until Begin, because nothing is served: the queue would keep every primary
+// that ever was.
+func (e *Router) StandBy() { e.idle.Store(true) }
+
+// Begin ends StandBy, and enqueues what the active plan shows.
+func (e *Router) Begin() {
+	e.idle.Store(false)
+	e.Follow(nil, e.Plan.Load())
+}
+
+func (e *Router) add(req ident.Request) {
+	if !e.idle.Load() {
+		e.Queue.Add(req)
+	}
 }
 
 // Retry delays of one request: 40 ms, doubled at each failure up to 24
@@ -65,7 +83,7 @@ func (e *Router) Route(pl *plan.Plan) *plan.Plan {
 	for _, w := range pl.Watches {
 		onChange := map[watch.Role]func(*watch.Object){
 			watch.Primary: func(o *watch.Object) { e.enqueueChanged(primaryKindOf(w.Key), o) }, watch.Child: e.enqueueOwners,
-			watch.Lookup: func(o *watch.Object) { w.EachReader(o, e.Queue.Add) },
+			watch.Lookup: func(o *watch.Object) { w.EachReader(o, e.add) },
 		}
 		w.Notify(onChange[w.Role], func() { e.enqueueAll(w) })
 	}
@@ -83,7 +101,7 @@ func (e *Router) enqueueChanged(kind schema.GroupKind, o *watch.Object) {
 			return
 		}
 	}
-	e.Queue.Add(req)
+	e.add(req)
 }
 
 // primaryKindOf returns the kind of the primaries that a watch shows.
@@ -122,10 +140,10 @@ func (e *Router) enqueueOwner(pl *plan.Plan, o *watch.Object, owner ident.Reques
 	if !primary.Follows(owner.Namespace) && !primary.Made(o) {
 		return
 	}
-	e.Queue.Add(owner)
+	e.add(owner)
 	if current, _ := cache.Get(owner.Namespace, owner.Name); current != nil &&
 		rules.UIDOf(owner.Kind, current) != owner.UID {
-		e.Queue.Add(ident.RequestFor(owner.Kind, current))
+		e.add(ident.RequestFor(owner.Kind, current))
 	}
 }
 
@@ -167,7 +185,7 @@ func (e *Router) EnqueueBundles(pk *plan.PrimaryKind, of []*rules.Rule) {
 		return
 	}
 	for _, r := range of {
-		e.Queue.Add(e.Cluster.BundleOf(r.Name))
+		e.add(e.Cluster.BundleOf(r.Name))
 	}
 }
 
@@ -181,7 +199,7 @@ func (e *Router) EnqueueDeselected(ctx context.Context, primary *plan.PrimaryKin
 	return e.Cluster.EachOf(ctx, c.Kind(), func(o *watch.Object) error {
 		if cached, _ := c.Get(o.GetNamespace(), o.GetName()); cached == nil && (primary.HasFinalizer(o) ||
 			primary.RemembersIn(o) || primary.Patched(o) || e.Cluster.Annotator().HasPatched(o)) {
-			e.Queue.Add(ident.RequestFor(primary.GVK.GroupKind(), o))
+			e.add(ident.RequestFor(primary.GVK.GroupKind(), o))
 		}
 		return nil
 	})
@@ -213,7 +231,7 @@ func (e *Router) enqueueReached(before, now *plan.PrimaryKind) {
 	}
 	for o := range cache.All() {
 		if req := ident.RequestFor(now.GVK.GroupKind(), o); plan.PositionOfPrimary(req.UID) < limit {
-			e.Queue.Add(req)
+			e.add(req)
 		}
 	}
 }
