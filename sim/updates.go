@@ -174,7 +174,7 @@ func nodeAffinity(s *corev1.PodSpec) *corev1.NodeAffinity {
 	return s.Affinity.NodeAffinity
 }
 
-// nodeTerms returns the terms of which a node has to match one.
+// nodeTerms returns the required terms of the node affinity. A node must match at least one of them.
 func nodeTerms(s *corev1.PodSpec) []corev1.NodeSelectorTerm {
 	if a := nodeAffinity(s); a != nil && a.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		return a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
@@ -194,7 +194,8 @@ func beginsWith(now, was []corev1.NodeSelectorRequirement) bool {
 	return len(now) >= len(was) && equality.Semantic.DeepEqual(now[:len(was):len(was)], was[:len(was):len(was)])
 }
 
-// restoreNodeAffinity makes the node affinity of a Pod the old one. Without any, an empty affinity is none.
+// restoreNodeAffinity sets the node affinity of a Pod to the old one. If there was no affinity, an empty one is
+// removed.
 func restoreNodeAffinity(now, was *corev1.PodSpec) {
 	before := nodeAffinity(was)
 	switch {

@@ -314,8 +314,8 @@ func (inv *Inventory) Restore(ctx context.Context) (restored bool, err error) {
 	return restored, inv.describe(err)
 }
 
-// read returns the content and the ConfigMap, which is nil if there is none. One that was deleted while this
-// process runs has its last content. A damaged entry is an error, and not an empty inventory.
+// read returns the content and the ConfigMap, which is nil if it does not exist. If it was deleted while this
+// process runs, the content is the last one. A damaged entry is an error, and not an empty inventory.
 func (inv *Inventory) read(ctx context.Context) (content, *unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

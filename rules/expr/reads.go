@@ -131,7 +131,7 @@ func (p *Program) Paths() []string {
 }
 
 // OwnRead returns a path that the result depends on, if the result is written there: to that path, to something above
-// it, or to a part of a value that is read as a whole. It returns "" if there is none.
+// it, or to a part of a value that is read as a whole. It returns "" if the result depends on no such path.
 func (p *Program) OwnRead(written string) string { return p.shape.ownRead(written) }
 
 func (s *Shape) ownRead(written string) string {

@@ -29,7 +29,7 @@ func findText(run func(operands) ref.Val, find func(text, part string, from type
 }
 
 // firstIndex returns where the first part of a text begins, in bytes, from a character on, or from its begin if that is
-// negative. It returns -1 if there is none.
+// negative. It returns -1 if the text does not contain the part.
 func firstIndex(text, part string, from types.Int) int {
 	skipped := 0
 	if from > 0 {
@@ -45,7 +45,7 @@ func firstIndex(text, part string, from types.Int) int {
 }
 
 // lastIndex returns where the last part of a text begins, in bytes, up to a character, or up to its end if that is
-// negative. It returns -1 if there is none.
+// negative. It returns -1 if the text does not contain the part.
 func lastIndex(text, part string, upTo types.Int) int {
 	if upTo >= 0 {
 		at := byteAt(text, upTo)

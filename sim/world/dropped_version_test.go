@@ -6,30 +6,16 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 
-	kindschema "reconcel/rules/schema"
-	"reconcel/sim"
 	"reconcel/sim/world"
 )
 
 // TestDroppedVersion takes a child of a rule away after its CRD has dropped the version that the rule rendered. The object is
 // deleted, and the resource with a finalizer can go.
 func TestDroppedVersion(t *testing.T) {
-	var crd map[string]any
-	if err := yaml.Unmarshal([]byte(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: machines.others.example.com},
+	kinds := kindsOf(t, `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: machines.others.example.com},
 spec: {group: others.example.com, scope: Namespaced, names: {kind: Machine, plural: machines}, versions: [
-{name: v1beta1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}, {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`), &crd); err != nil {
-		t.Fatal(err)
-	}
-	set, err := kindschema.New(kindschema.Sources{CRDs: []map[string]any{crd}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	kinds, err := sim.NewKinds(set)
-	if err != nil {
-		t.Fatal(err)
-	}
+{name: v1beta1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}, {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`)
 	rule := func(more string) string {
 		return "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: one\n  for: {apiVersion: v1, kind: Service}\n  teardown: ordered\n  children:\n" +
 			"  - id: c\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n" + more

@@ -9,12 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
-	"reconcel/rules"
-	kindschema "reconcel/rules/schema"
-	"reconcel/rules/source"
-	"reconcel/sim"
 	"reconcel/sim/world"
 )
 
@@ -37,27 +32,13 @@ func TestNarrowConditions(t *testing.T) {
 				item = "{type: object, required: [type, status], properties: {" + strings.ReplaceAll(c.fields, " ", ": {type: string}, ") + ": {type: string}}}"
 				item = strings.Replace(item, "observedGeneration: {type: string}", "observedGeneration: {type: integer}", 1)
 			}
-			var crd map[string]any
-			if err := yaml.Unmarshal([]byte(fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: machines.others.example.com},
+			kinds := kindsOf(t, fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: machines.others.example.com},
 spec: {group: others.example.com, scope: Namespaced, names: {kind: Machine, plural: machines}, versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
 schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}}},
-status: {type: object, properties: {conditions: {type: array, items: %s%s}}}}}}}]}}`, item, c.list)), &crd); err != nil {
-				t.Fatal(err)
-			}
-			set, err := kindschema.New(kindschema.Sources{CRDs: []map[string]any{crd}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			kinds, err := sim.NewKinds(set)
-			if err != nil {
-				t.Fatal(err)
-			}
-			program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(`{apiVersion: reconcel.dev/v1alpha1, kind: Rules, rules: [{name: one, for: {apiVersion: others.example.com/v1, kind: Machine},
+status: {type: object, properties: {conditions: {type: array, items: %s%s}}}}}}}]}}`, item, c.list))
+			program := parsed(t, `{apiVersion: reconcel.dev/v1alpha1, kind: Rules, rules: [{name: one, for: {apiVersion: others.example.com/v1, kind: Machine},
 children: [{id: c, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: m}, data: {size: "${string(self.spec.size)}"}}}],
-conditions: [{type: Large, when: self.spec.size > 1, reason: Size, message: It is large}]}]}`)}})
-			if err != nil {
-				t.Fatal(err)
-			}
+conditions: [{type: Large, when: self.spec.size > 1, reason: Size, message: It is large}]}]}`)
 			w, err := world.New(world.Options{Program: program, Kinds: kinds})
 			if err != nil {
 				t.Fatal(err)
