@@ -16,6 +16,7 @@ import (
 
 	"reconcel/engine/access"
 	"reconcel/engine/admit"
+	"reconcel/engine/answer"
 	"reconcel/engine/cleanup"
 	"reconcel/engine/discover"
 	"reconcel/engine/events"
@@ -62,6 +63,7 @@ const discoveryTimeout = 32 * time.Second
 // of its own, the first one innermost.
 func connect(config *rest.Config, log *slog.Logger, wrappers ...transport.WrapperFunc) (clients, error) {
 	config = watch.LimitSilence(access.Impersonating(config), log)
+	config.Wrap(answer.RejectGateway404)
 	// As in Kubernetes' own controllers: inside a cluster, compression takes more CPU of both sides
 	// than it saves of the network. Since 1.37, the API server compresses each event of such a watch.
 	config.DisableCompression = true

@@ -65,7 +65,7 @@ func (p *Proxy) discover(w http.ResponseWriter, r *http.Request) bool {
 		switch {
 		case h.group != segments[0]:
 		case h.absence == GroupMissing:
-			Answer{Code: http.StatusNotFound, Body: PlainText}.write(w)
+			http.NotFound(w, r) // As the API server does.
 			return true
 		case len(segments) == 2:
 			w.Header().Set("Content-Type", "application/json")

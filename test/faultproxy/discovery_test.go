@@ -21,7 +21,7 @@ func TestHiddenGroup(t *testing.T) {
 		}
 		return response.Status[:3] + " " + string(body)
 	}
-	for absence, want := range map[faultproxy.Absence]string{faultproxy.GroupMissing: "404 Not Found", faultproxy.GroupEmpty: `"resources":[]`} {
+	for absence, want := range map[faultproxy.Absence]string{faultproxy.GroupMissing: "404 404 page not found", faultproxy.GroupEmpty: `"resources":[]`} {
 		t.Run(string(absence), func(t *testing.T) {
 			api, proxy := start(t)
 			api.body = `{"groups":[{"name":"a.example.com"},{"name":"b.example.com"}]}`

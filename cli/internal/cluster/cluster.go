@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
+	"reconcel/engine/answer"
 	"reconcel/engine/discover"
 	kindschema "reconcel/rules/schema"
 )
@@ -33,6 +34,7 @@ type Cluster struct {
 func New(config *rest.Config) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = requestTimeout
+	config.Wrap(answer.RejectGateway404)
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("client configuration: %w", err)
