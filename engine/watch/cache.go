@@ -185,8 +185,8 @@ type namespaced struct {
 	namespace string // "": all
 	content   atomic.Pointer[content]
 	problem   atomic.Pointer[error] // why it is not listed yet; nil if it is
-	denied    atomic.Pointer[error] // why reading is forbidden now; the objects may be out of date
-	denial    denial                // the logging of denied
+	stale     atomic.Pointer[error] // why the last list or watch failed; the objects may be out of date
+	refusal   refusal               // the logging of stale
 	term      *term                 // the last watch; nil before the first one
 }
 
@@ -219,7 +219,7 @@ func (n *namespaced) listed() bool { return n.problem.Load() == nil }
 
 // outOfDate returns why the cache may not be up to date, or nil.
 func (n *namespaced) outOfDate() error {
-	for _, problem := range []*error{n.problem.Load(), n.denied.Load()} {
+	for _, problem := range []*error{n.problem.Load(), n.stale.Load()} {
 		if problem != nil {
 			return *problem
 		}

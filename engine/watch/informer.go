@@ -51,14 +51,12 @@ func (l *listing) failed(n *namespaced, err error, denied func()) {
 		l.notServed(w, discover.NoKindError{GVK: w.GVK})
 		l.cache.end()
 	case apierrors.IsForbidden(err):
-		l.denied(n, err)
+		l.refused(n, err)
 		denied()
-	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
+	case isExpired(err):
 		l.Log.Debug("watch expired, listing again", "kind", w.GVK.String())
-	case !n.listed():
-		l.unlisted(w, n, err)
 	default:
-		n.logger(l.Log).Warn("watch interrupted, will retry", "kind", w.GVK.String(), "error", err)
+		l.refused(n, err)
 	}
 }
 

@@ -51,18 +51,26 @@ func (ws *Watcher) keep(ctx context.Context, w *Watch, k discover.Kind) {
 	}
 }
 
-// The delay before a denied list is repeated: 10 s ± 20 %. The backoff of
+// The delay before a denied request is repeated: 10 s ± 20 %. The backoff of
 // client-go's reflector would grow to a minute.
 const (
 	deniedRetry  = 8 * time.Second
 	deniedJitter = 0.5
 )
 
+// deniedRelist is how often the objects are listed while their watch is denied. With permission to
+// list and not to watch, each list succeeds, and each is as large as the first one.
+const deniedRelist = 5 * time.Minute
+
 // keepNamespace fills a namespaced cache until ctx ends. While it is denied, it
 // keeps what it holds.
 func (l *listing) keepNamespace(ctx context.Context, n *namespaced) {
+	var denied time.Time // when the last informer ended
 	wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
-		l.fillNamespace(ctx, n)
+		if time.Since(denied) >= deniedRelist || !l.watchDenied(ctx, n) {
+			l.fillNamespace(ctx, n)
+			denied = time.Now()
+		}
 		if ctx.Err() != nil {
 			return
 		}
@@ -87,7 +95,6 @@ func (l *listing) fillNamespace(ctx context.Context, n *namespaced) {
 	helpers.Go(func() {
 		if cache.WaitFor(ctx, "", informer.HasSyncedChecker()) {
 			l.listed(n, informer.GetIndexer())
-			l.confirmWatch(ctx, n)
 		}
 	})
 	informer.RunWithContext(ctx)
@@ -98,7 +105,6 @@ func (l *listing) fillNamespace(ctx context.Context, n *namespaced) {
 // listed publishes a completed list. It calls onChange for objects that disappeared
 // since an earlier list; onListed handles those that exist.
 func (l *listing) listed(n *namespaced, objects cache.Indexer) {
-	n.denied.Store(nil)
 	before := n.fill(objects)
 	l.watch.cache.Store(l.cache)
 	n.logger(l.Log).Debug("watching", "kind", l.cache.kind.GVK.String(), "selector", l.watch.Selector, "objects",

@@ -81,11 +81,18 @@ func (l *listing) stream(ctx context.Context, n *namespaced, o metav1.ListOption
 	if restored, ok := errors.AsType[RestoredError](err); ok {
 		l.Restored(restored)
 	}
+	if isHidden(err) {
+		l.refused(n, err)
+	}
 	if err != nil {
 		return nil, err
 	}
 	n.term = newTerm(o)
-	frames := &frameDecoder{objects: newObjectReader(l.watch, l.cache.kind.GVK, body), body: body, term: n.term}
+	frames := &observedDecoder{listing: l, namespaced: n,
+		frameDecoder: frameDecoder{objects: newObjectReader(l.watch, l.cache.kind.GVK, body), body: body, term: n.term}}
+	if o.SendInitialEvents == nil { // Otherwise its first bookmark shows that it works.
+		frames.proof = time.AfterFunc(watchProof, func() { l.resumed(n) })
+	}
 	return apiwatch.NewStreamWatcherWithLogger(klog.FromContext(ctx), frames,
 		apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
 }
@@ -126,15 +133,13 @@ func (l *listing) streamList(ctx context.Context, n *namespaced, o metav1.ListOp
 		err = errUnanswered
 	case !inTime && ctx.Err() == nil:
 		err = errUnanswered
-	case !n.listed() && isHidden(err):
-		l.unlisted(l.watch, n, err)
 	}
 	cancel()
 	return nil, err
 }
 
-// isHidden reports whether the informer repeats a watch that begins with a list after an error,
-// without reporting the error.
+// isHidden reports whether the informer may repeat a watch after an error without reporting the
+// error.
 func isHidden(err error) bool {
 	return apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err)
 }
