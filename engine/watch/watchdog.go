@@ -18,13 +18,13 @@ import (
 )
 
 // client-go waits for the API server without limit. A proxy in between that accepts a
-// request and never answers it would therefore stop a watch for ever.
+// request and never answers it, or stops in its answer, would therefore stop a watch for ever.
 const (
 	// headersPatience is how long a watch may take to begin. The API server begins it
 	// at once.
 	headersPatience = 30 * time.Second
-	// listPatience is how long any other request may take to begin. The API server
-	// itself ends one after 60 seconds.
+	// listPatience is how long any other request may take to begin, and may then be silent. The
+	// API server itself ends one after 60 seconds.
 	listPatience = 70 * time.Second
 	// streamPatience is how long a watch may be silent.
 	streamPatience = 52 * time.Second
@@ -72,7 +72,7 @@ func (d *watchdog) RoundTrip(r *http.Request) (*http.Response, error) {
 		return response, err
 	}
 	ctx, cancel := context.WithCancel(r.Context())
-	s := &stream{next: d.next, cancel: cancel}
+	s := &stream{next: d.next, cancel: cancel, patience: patience}
 	s.timer = time.AfterFunc(patience, s.expire)
 	response, err := d.next.RoundTrip(r.WithContext(ctx))
 	s.timer.Stop()
@@ -92,8 +92,9 @@ func (d *watchdog) RoundTrip(r *http.Request) (*http.Response, error) {
 		if query.Get("sendInitialEvents") == "true" {
 			s.level = slog.LevelDebug // Its timeout is that of client-go, so a healthy one may be silent too.
 		}
-		s.timer.Reset(streamPatience)
+		s.patience = streamPatience
 	}
+	s.timer.Reset(s.patience)
 	return response, nil
 }
 
@@ -105,15 +106,16 @@ func forgetIdle(next http.RoundTripper) { utilnet.CloseIdleConnectionsFor(next) 
 // WrappedRoundTripper lets client-go find the transport.
 func (d *watchdog) WrappedRoundTripper() http.RoundTripper { return d.next }
 
-// A stream is the body of a response. That of a watch ends when it is silent.
+// A stream is the body of a response. It ends when it is silent.
 type stream struct {
 	io.ReadCloser
-	next    http.RoundTripper
-	cancel  context.CancelFunc
-	timer   *time.Timer
-	expired atomic.Bool
-	log     *slog.Logger // nil unless it is a watch
-	level   slog.Level
+	next     http.RoundTripper
+	cancel   context.CancelFunc
+	patience time.Duration // how long it may be silent
+	timer    *time.Timer
+	expired  atomic.Bool
+	log      *slog.Logger // nil unless it is a watch
+	level    slog.Level
 }
 
 func (s *stream) expire() {
@@ -123,16 +125,19 @@ func (s *stream) expire() {
 }
 
 // Read implements io.Reader. A silent watch ends as it does when the API server closes
-// it: client-go then resumes it and does not list again.
+// it: client-go then resumes it and does not list again. Any other silent answer is incomplete.
 func (s *stream) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	switch {
-	case s.log == nil:
-	case err != nil && s.expired.Load():
-		s.log.Log(context.Background(), s.level, "watch silent, watching again", "silence", streamPatience)
-		return n, io.EOF
 	case err == nil:
-		s.timer.Reset(streamPatience)
+		s.timer.Reset(s.patience)
+	case !s.expired.Load():
+		s.timer.Stop()
+	case s.log == nil:
+		return n, fmt.Errorf("nothing received for %s", s.patience)
+	default:
+		s.log.Log(context.Background(), s.level, "watch silent, watching again", "silence", s.patience)
+		return n, io.EOF
 	}
 	return n, err
 }

@@ -6,13 +6,18 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
+	"reconcel/engine/discover"
 	"reconcel/rules"
+	"reconcel/test/e2e"
 )
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -96,6 +101,7 @@ func TestSilenceEndsWithinAMinute(t *testing.T) {
 	}
 }
 
+// TestSlowListIsReadToItsEnd reads a list that takes an hour, one byte a minute.
 func TestSlowListIsReadToItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body, server := io.Pipe()
@@ -105,12 +111,88 @@ func TestSlowListIsReadToItsEnd(t *testing.T) {
 		}
 		defer func() { _ = response.Body.Close() }()
 		go func() {
-			time.Sleep(time.Hour)
-			_, _ = server.Write([]byte("list"))
+			for range 60 {
+				time.Sleep(time.Minute)
+				_, _ = server.Write([]byte("l"))
+			}
 			_ = server.Close()
 		}()
-		if all, err := io.ReadAll(response.Body); string(all) != "list" || err != nil {
+		if all, err := io.ReadAll(response.Body); string(all) != strings.Repeat("l", 60) || err != nil {
 			t.Errorf("%q, %v", all, err)
 		}
+	})
+}
+
+// TestStalledAnswerEnds begins an answer and never sends its rest. It must not look complete.
+func TestStalledAnswerEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		url  string
+		code int
+		want time.Duration
+	}{
+		"a list":            {"http://a/api/v1/pods", http.StatusOK, listPatience},
+		"an error":          {"http://a/api/v1/pods", http.StatusInternalServerError, listPatience},
+		"a watch's refusal": {"http://a/api/v1/pods?watch=true", http.StatusInternalServerError, headersPatience},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				body, server := io.Pipe()
+				response, err := guarded(t, func(r *http.Request) (*http.Response, error) {
+					answer, err := streaming(body)(r)
+					answer.StatusCode = c.code
+					return answer, err
+				}, c.url)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = response.Body.Close() }()
+				go func() { _, _ = server.Write([]byte("begin")) }()
+				time.AfterFunc(time.Hour, func() { _ = server.Close() })
+				began := time.Now()
+				all, err := io.ReadAll(response.Body)
+				if took := time.Since(began); string(all) != "begin" || err == nil || errors.Is(err, context.Canceled) || took != c.want {
+					t.Errorf("after %s: %q, %v", took, all, err)
+				}
+			})
+		})
+	}
+}
+
+// TestStalledListIsRepeated has the first list stall after its begin.
+func TestStalledListIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lists := 0
+		served := e2e.Served{List: func(string) ([]string, error) { return []string{aService}, nil }}
+		server := roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Query().Get("watch") == "true" {
+				return served.RoundTrip(r)
+			}
+			if lists++; lists > 1 {
+				return served.RoundTrip(r)
+			}
+			body, in := io.Pipe()
+			go func() { _, _ = in.Write([]byte(`{"items":[`)) }()
+			return streaming(body)(r)
+		})
+		log := &e2e.Log{}
+		logger := slog.New(slog.NewTextHandler(log, nil))
+		client, err := rest.UnversionedRESTClientForConfigAndClient(dynamic.ConfigFor(
+			&rest.Config{Host: "https://api.invalid", APIPath: "/", QPS: -1}), &http.Client{Transport: &watchdog{server, logger}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ws := &Watcher{Client: client, Log: logger, Kinds: oneKind{kind: services}, Waiter: &discover.Waiter{}}
+		w := silent(Key{GVK: services.GVK})
+		ws.Start(ctx, w)
+		time.Sleep(2 * time.Minute)
+		if s := w.States()[0]; !s.Synced || s.Objects != 1 {
+			t.Errorf("after two minutes: %+v", s)
+		}
+		if log.Count(`level=WARN msg="cannot watch, will retry" kind="/v1, Kind=Service"`) != 1 || log.Count("nothing received for 1m10s") == 0 {
+			t.Errorf("it is not logged:\n%s", log)
+		}
+		cancel()
+		ws.Wait()
 	})
 }
