@@ -205,6 +205,7 @@ type frameDecoder struct {
 	objects *objectReader
 	body    io.Closer
 	term    *term
+	heard   bool // it has had an event
 }
 
 // Close ends the watch.
@@ -217,9 +218,12 @@ func (f *frameDecoder) Decode() (apiwatch.EventType, runtime.Object, error) {
 	case err != nil:
 		return "", nil, err
 	case !more:
-		f.term.end()
+		if f.heard {
+			f.term.end()
+		}
 		return "", nil, io.EOF
 	}
+	f.heard = true
 	return f.event()
 }
 

@@ -13,7 +13,7 @@ import (
 type term struct {
 	began time.Time
 	limit time.Duration
-	full  atomic.Bool // the API server ended it at its limit
+	full  atomic.Bool // the API server sent events, and ended it at its limit
 }
 
 // tolerance is how far from its limit a watch may end that the API server ended at its
@@ -47,8 +47,8 @@ func (e RestoredError) Error() string {
 }
 
 // checkHistory returns a RestoredError if the API server is at an earlier version than
-// a watch that resumes. Only an outage can have changed that, which ends watches before
-// their limit, so others are not checked.
+// a watch that resumes. An outage ends watches before their limit. A watch that resumed on another,
+// restored API server has had no event, not even a bookmark. Others are not checked.
 func (l *listing) checkHistory(ctx context.Context, n *namespaced, resumed metav1.ListOptions) error {
 	last := n.term
 	if last == nil || last.full.Load() || resumed.ResourceVersion == "" || resumed.SendInitialEvents != nil {
