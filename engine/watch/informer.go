@@ -51,8 +51,8 @@ func (l *listing) failed(n *namespaced, err error, denied func()) {
 		l.notServed(w, discover.NoKindError{GVK: w.GVK})
 		l.cache.end()
 	case apierrors.IsForbidden(err):
-		l.refused(n, err)
 		denied()
+		l.refused(n, err)
 	case isExpired(err):
 		l.Log.Debug("watch expired, listing again", "kind", w.GVK.String())
 	default:

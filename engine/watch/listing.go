@@ -86,7 +86,14 @@ func (l *listing) keepNamespace(ctx context.Context, n *namespaced) {
 func (l *listing) fillNamespace(ctx context.Context, n *namespaced) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	informer, err := l.newInformer(n, cancel)
+	var informer cache.SharedIndexInformer
+	publish := sync.OnceFunc(func() { l.listed(n, informer.GetIndexer()) })
+	informer, err := l.newInformer(n, func() {
+		if informer.LastSyncResourceVersion() != "" && cache.WaitFor(ctx, "", informer.HasSyncedChecker()) {
+			publish() // Only the watch is denied.
+		}
+		cancel()
+	})
 	if err != nil {
 		l.unlisted(l.watch, n, err)
 		return
@@ -94,7 +101,7 @@ func (l *listing) fillNamespace(ctx context.Context, n *namespaced) {
 	var helpers sync.WaitGroup
 	helpers.Go(func() {
 		if cache.WaitFor(ctx, "", informer.HasSyncedChecker()) {
-			l.listed(n, informer.GetIndexer())
+			publish()
 		}
 	})
 	informer.RunWithContext(ctx)

@@ -21,21 +21,22 @@ const DeniedPatience = 15 * time.Second
 const watchProof = 5 * time.Second
 
 // A refusal is a period in which the objects of a namespace cannot be listed or watched. It is
-// logged once.
+// logged once, and again if a permission is missing then.
 type refusal struct {
 	mu       sync.Mutex
 	since    time.Time // zero if there is none
 	restored string    // the message for its end; empty if its beginning was not logged
 }
 
-// repeat records another refused request, and reports whether to log it now.
+// repeat records another refused request, and reports whether to log it now. restored is the message
+// for its end.
 func (r *refusal) repeat(now time.Time, restored string) (log bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.since.IsZero() {
 		r.since = now
 	}
-	if r.restored != "" || now.Sub(r.since) < DeniedPatience {
+	if r.restored == restored || now.Sub(r.since) < DeniedPatience {
 		return false
 	}
 	r.restored = restored

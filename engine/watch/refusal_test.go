@@ -135,6 +135,29 @@ func TestShortRefusalIsNoWarning(t *testing.T) {
 	})
 }
 
+// TestMissingPermissionAfterAFailure has a first list fail, which is reported. Then the permission to
+// watch is missing, which is another problem.
+func TestMissingPermissionAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		server := &refusing{
+			list: func() error {
+				if time.Since(began) < 5*time.Second {
+					return apierrors.NewInternalError(errors.New("etcd has no leader"))
+				}
+				return nil
+			},
+			watch: func() error { return apierrors.NewForbidden(services.GVR.GroupResource(), "", nil) },
+		}
+		server.refused.Store(true)
+		_, log := server.startWatch(t)
+		time.Sleep(time.Minute)
+		if log.Count(`msg="cannot watch, will retry"`) == 0 || log.Count(lostLine) != 1 {
+			t.Errorf("both are not logged:\n%s", log)
+		}
+	})
+}
+
 // TestListWithoutWatch has permission to list and not to watch. The missing permission is reported, the
 // objects are not listed again all the time, and the permission is noticed soon when it is there.
 func TestListWithoutWatch(t *testing.T) {
@@ -146,10 +169,13 @@ func TestListWithoutWatch(t *testing.T) {
 		server.refused.Store(true)
 		w, log := server.startWatch(t)
 		time.Sleep(time.Hour)
-		if s := w.States()[0]; s.Synced || !strings.Contains(s.Problem, lacking) {
+		if s := w.States()[0]; s.Synced || !strings.Contains(s.Problem, lacking) || s.Objects != 1 {
 			t.Errorf("the state is %+v", s)
 		}
-		if log.Count("level=WARN") != 1 || log.Count("cannot watch") == 0 {
+		if c, err := w.Cache(); err != nil || c.Unlisted() != nil {
+			t.Errorf("the listed objects are unknown: %v", err)
+		}
+		if log.Count("level=WARN") != 1 || log.Count(lostLine) != 1 {
 			t.Errorf("it is not logged once:\n%s", log)
 		}
 		if n := server.lists.Load(); n < 10 || n > 15 {
