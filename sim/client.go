@@ -9,8 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -58,7 +56,7 @@ func (r resource) request(ctx context.Context, call call) (*request, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	k := r.cluster.kinds.byResource[r.gvr]
+	k := r.cluster.Kinds().byResource[r.gvr]
 	subresource := strings.Join(call.subresources, "/")
 	switch {
 	case k == nil, r.namespace != "" && !k.Namespaced, !hasSubresource(k, subresource) && !k.Custom:
@@ -222,20 +220,15 @@ func (r resource) Get(ctx context.Context, name string, _ metav1.GetOptions,
 	return u.DeepCopy(), nil
 }
 
-// List lists objects. Field selectors can name metadata.name and
-// metadata.namespace only.
+// List lists objects.
 func (r resource) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	req, err := r.request(ctx, call{verb: "list"})
 	if err != nil {
 		return nil, err
 	}
-	byLabel, err := labels.Parse(options.LabelSelector)
+	selected, err := Selects(req.kind, options)
 	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
-	}
-	byField, err := fields.ParseSelector(options.FieldSelector)
-	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
+		return nil, err
 	}
 	c := r.cluster
 	c.mu.Lock()
@@ -248,9 +241,7 @@ func (r resource) List(ctx context.Context, options metav1.ListOptions) (*unstru
 		"kind": gvk.Kind + "List"}}
 	list.SetResourceVersion(c.versionLocked())
 	for _, u := range c.sorted(gvk.GroupKind()) {
-		inNamespace := r.namespace == "" || u.GetNamespace() == r.namespace
-		named := fields.Set{"metadata.name": u.GetName(), "metadata.namespace": u.GetNamespace()}
-		if inNamespace && byLabel.Matches(labels.Set(u.GetLabels())) && byField.Matches(named) {
+		if (r.namespace == "" || u.GetNamespace() == r.namespace) && selected(u) {
 			list.Items = append(list.Items, *withGVK(u, gvk).DeepCopy())
 		}
 	}

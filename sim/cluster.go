@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,13 +26,16 @@ import (
 type Options struct {
 	Kinds *Kinds
 	Clock clock.PassiveClock // default: one that shows a fixed time
+	// History is the least number of changes and writes that the cluster remembers; 0: all of them.
+	History int
 }
 
 // A Cluster is a cluster in memory. Several goroutines may use it. It serves one request
 // at a time.
 type Cluster struct {
-	kinds *Kinds
-	clock clock.PassiveClock
+	kinds   atomic.Pointer[Kinds]
+	clock   clock.PassiveClock
+	history int
 
 	mu sync.Mutex
 	// objects in it are never changed
@@ -42,6 +46,9 @@ type Cluster struct {
 	writes    []Write
 	failures  []*Failure
 	changes   []Change
+	forgotten int           // changes before the first of changes
+	changed   chan struct{} // closed at the next change; nil: nobody waits
+	by        string        // the client whose request is served
 	events    []Event
 }
 
@@ -53,6 +60,9 @@ type objectKey struct {
 // epoch is the time of clusters without a clock.
 var epoch = time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
 
+// Kinds returns the kinds that the cluster serves.
+func (c *Cluster) Kinds() *Kinds { return c.kinds.Load() }
+
 // New returns a cluster with the namespaces that every cluster has.
 func New(options Options) (*Cluster, error) {
 	if options.Kinds == nil {
@@ -62,11 +72,12 @@ func New(options Options) (*Cluster, error) {
 		options.Clock = testclock.NewFakePassiveClock(epoch)
 	}
 	c := &Cluster{
-		kinds: options.Kinds, clock: options.Clock,
+		clock: options.Clock, history: options.History,
 		objects: map[runtimeschema.GroupKind]map[types.NamespacedName]*unstructured.Unstructured{},
 		born:    map[objectKey]int{},
 		version: 1000, // No object has the "1" of an apply that only creates.
 	}
+	c.kinds.Store(options.Kinds)
 	for _, name := range initial {
 		if err := c.createNamespace(name); err != nil {
 			return nil, err
@@ -81,28 +92,6 @@ var initial = []string{"default", "kube-node-lease", "kube-public", "kube-system
 
 // IsInitial reports whether every cluster has a namespace of this name.
 func IsInitial(namespace string) bool { return slices.Contains(initial, namespace) }
-
-// A Change is a change of one object.
-type Change struct {
-	Old, New *unstructured.Unstructured // Old is nil for a creation, New for a deletion; do not change them
-	Version  string                     // the resourceVersion at which it happened
-	At       time.Time
-	By       string // the client; "" for Put
-}
-
-// Changes returns the changes after the first n, in order.
-func (c *Cluster) Changes(n int) []Change {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.changes[min(n, len(c.changes)):])
-}
-
-// ChangeCount returns the number of changes.
-func (c *Cluster) ChangeCount() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.changes)
-}
 
 // Version returns the resourceVersion of the whole cluster.
 func (c *Cluster) Version() string {
@@ -128,14 +117,14 @@ func (c *Cluster) store(u *unstructured.Unstructured) {
 	if c.objects[gk] == nil {
 		c.objects[gk] = map[types.NamespacedName]*unstructured.Unstructured{}
 	}
-	c.changes = append(c.changes, Change{Old: c.objects[gk][name], New: u, Version: c.versionLocked(), At: c.clock.Now()})
+	c.note(c.objects[gk][name], u)
 	c.objects[gk][name] = u
 }
 
 func (c *Cluster) erase(u *unstructured.Unstructured) {
 	c.version++
 	gk, name := u.GroupVersionKind().GroupKind(), nameOf(u)
-	c.changes = append(c.changes, Change{Old: c.objects[gk][name], Version: c.versionLocked(), At: c.clock.Now()})
+	c.note(c.objects[gk][name], nil)
 	delete(c.objects[gk], name)
 }
 
@@ -218,7 +207,7 @@ func (c *Cluster) sorted(gk runtimeschema.GroupKind) []*unstructured.Unstructure
 func (c *Cluster) Put(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k := c.kinds.Kind(u.GroupVersionKind())
+	k := c.Kinds().Kind(u.GroupVersionKind())
 	if k == nil {
 		return nil, fmt.Errorf("there is no kind %s", u.GroupVersionKind())
 	}
@@ -252,7 +241,7 @@ const someone = "someone"
 
 // createNamespace creates a namespace without a request.
 func (c *Cluster) createNamespace(name string) error {
-	k := c.kinds.Kind(runtimeschema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
+	k := c.Kinds().Kind(runtimeschema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
 	if k == nil {
 		return errors.New("there is no kind Namespace")
 	}

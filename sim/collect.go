@@ -34,15 +34,11 @@ func (c *Cluster) Collect() bool {
 	return c.version != before
 }
 
-// isEstablished reports whether the names of a CRD are accepted, which the API server does at once.
-func isEstablished(definition *unstructured.Unstructured) bool {
-	_, accepted, _ := unstructured.NestedMap(definition.Object, "status", "acceptedNames")
-	return accepted
-}
-
 // collect does what is due for one object.
 func (c *Cluster) collect(u *unstructured.Unstructured) {
 	switch {
+	case c.Kinds().of(u) == nil:
+		return
 	case isNamespace(u) && u.GetDeletionTimestamp() != nil && !c.emptied(u):
 		return
 	case waitsFor(u, metav1.FinalizerOrphanDependents):
@@ -53,6 +49,9 @@ func (c *Cluster) collect(u *unstructured.Unstructured) {
 		return
 	case waitsFor(u, metav1.FinalizerDeleteDependents):
 		c.foreground(u)
+		return
+	case waitsFor(u, cleanUpResources):
+		c.cleanUpResources(u)
 		return
 	case u.GetDeletionTimestamp() != nil:
 		return // Another client has to remove its finalizers.
@@ -149,7 +148,7 @@ const (
 )
 
 func (c *Cluster) owner(u *unstructured.Unstructured, o metav1.OwnerReference) ownership {
-	k := c.kinds.Kind(runtimeschema.FromAPIVersionAndKind(o.APIVersion, o.Kind))
+	k := c.Kinds().Kind(runtimeschema.FromAPIVersionAndKind(o.APIVersion, o.Kind))
 	if k == nil || k.Namespaced && u.GetNamespace() == "" {
 		return ownerUnknown
 	}
@@ -169,6 +168,9 @@ func (c *Cluster) owner(u *unstructured.Unstructured, o metav1.OwnerReference) o
 // dependents returns the objects that have an object as an owner.
 func (c *Cluster) dependents(u *unstructured.Unstructured) (all []*unstructured.Unstructured) {
 	for _, d := range c.everything() {
+		if c.Kinds().of(d) == nil {
+			continue
+		}
 		if slices.ContainsFunc(d.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == u.GetUID() }) {
 			all = append(all, d)
 		}
@@ -222,7 +224,7 @@ func (c *Cluster) remove(u *unstructured.Unstructured, policy metav1.DeletionPro
 
 // internal returns a request of a controller.
 func (c *Cluster) internal(u *unstructured.Unstructured, subresource string) *request {
-	return &request{cluster: c, kind: c.kinds.Kind(u.GroupVersionKind()), namespace: u.GetNamespace(), name: u.GetName(),
+	return &request{cluster: c, kind: c.Kinds().of(u), namespace: u.GetNamespace(), name: u.GetName(),
 		subresource: subresource, by: controllerManager, manager: controllerManager}
 }
 
@@ -231,7 +233,7 @@ func (c *Cluster) internal(u *unstructured.Unstructured, subresource string) *re
 func (c *Cluster) emptied(namespace *unstructured.Unstructured) bool {
 	left := false
 	for _, u := range c.everything() {
-		if u.GetNamespace() != namespace.GetName() {
+		if u.GetNamespace() != namespace.GetName() || c.Kinds().of(u) == nil {
 			continue
 		}
 		if u.GetDeletionTimestamp() == nil {

@@ -96,6 +96,9 @@ func (r *request) finalizers(u *unstructured.Unstructured, options metav1.Delete
 	if options.PropagationPolicy != nil {
 		policy = *options.PropagationPolicy
 	}
+	if r.kind.GVK.GroupKind() == definitionKind && !slices.Contains(out, cleanUpResources) {
+		out = append(out, cleanUpResources)
+	}
 	switch policy {
 	case metav1.DeletePropagationOrphan:
 		out = append(out, metav1.FinalizerOrphanDependents)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 
@@ -53,6 +54,20 @@ func NewKinds(set *schema.Set, more ...*schema.Kind) (*Kinds, error) {
 
 // Kind returns one kind, or nil if it is not served.
 func (ks *Kinds) Kind(gvk runtimeschema.GroupVersionKind) *schema.Kind { return ks.byGVK[gvk] }
+
+// of returns the kind of a stored object, in another version if that of the object is no longer served, or nil.
+func (ks *Kinds) of(u *unstructured.Unstructured) *schema.Kind {
+	gvk := u.GroupVersionKind()
+	if k := ks.byGVK[gvk]; k != nil {
+		return k
+	}
+	for _, k := range ks.set.Versions(gvk.GroupKind()) {
+		if ks.byGVK[k.GVK] != nil {
+			return k
+		}
+	}
+	return nil
+}
 
 // All returns all kinds, in no order.
 func (ks *Kinds) All() []*schema.Kind { return slices.Collect(maps.Values(ks.byGVK)) }

@@ -7,10 +7,13 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 )
 
@@ -20,13 +23,45 @@ func (r *request) patch(kind types.PatchType, body []byte) (*unstructured.Unstru
 	case types.ApplyPatchType:
 		return r.apply(body)
 	case types.MergePatchType, types.JSONPatchType:
+	case types.StrategicMergePatchType:
+		gvk := r.kind.GVK
+		if r.subresource == "scale" {
+			gvk = scaleKind
+		}
+		if typed, err := scheme.Scheme.New(gvk); err == nil && !r.kind.Custom {
+			return r.merged(body, typed)
+		}
+		fallthrough
 	default:
 		return nil, apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "patch", r.groupResource(), r.name,
 			fmt.Sprintf("the body of the request was in an unknown format - accepted media types include: %s, %s, %s",
 				types.JSONPatchType, types.MergePatchType, types.ApplyPatchType), 0, true)
 	}
+	return r.changeBy(func(now *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		return Patched(now, kind, body)
+	})
+}
+
+// merged serves a strategic merge patch of a built-in kind.
+func (r *request) merged(body []byte, typed runtime.Object) (*unstructured.Unstructured, error) {
+	patch := map[string]any{}
+	if err := utiljson.Unmarshal(body, &patch); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	return r.changeBy(func(now *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		next, err := strategicpatch.StrategicMergeMapPatch(now.DeepCopy().Object, patch, typed)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		return &unstructured.Unstructured{Object: next}, nil
+	})
+}
+
+// changeBy changes an object, or its Scale, to what a patch gives.
+func (r *request) changeBy(
+	patched func(now *unstructured.Unstructured) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	return r.change(func(fm *fieldManager, now *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-		u, err := Patched(now, kind, body)
+		u, err := patched(now)
 		switch {
 		case err != nil:
 		case r.subresource == "scale":
@@ -46,7 +81,7 @@ func (r *request) decodePatched(next *unstructured.Unstructured) (*unstructured.
 	if err := r.sameKind(next); err != nil {
 		return nil, err
 	}
-	u, err := r.cluster.kinds.decoded(r.kind, next)
+	u, err := r.cluster.Kinds().decoded(r.kind, next)
 	if err != nil {
 		return nil, invalidPatch(err)
 	}

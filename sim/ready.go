@@ -17,7 +17,7 @@ import (
 func (c *Cluster) MarkReady(gvk runtimeschema.GroupVersionKind, namespace, name string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k := c.kinds.Kind(gvk)
+	k := c.Kinds().Kind(gvk)
 	if k == nil {
 		return fmt.Errorf("there is no kind %s", gvk)
 	}

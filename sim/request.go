@@ -42,7 +42,7 @@ func (r *request) live() *unstructured.Unstructured {
 func (r *request) notFound() error { return apierrors.NewNotFound(r.groupResource(), r.name) }
 
 func (r *request) fields() (*fieldManager, error) {
-	return r.cluster.kinds.manager(r.kind, r.subresource)
+	return r.cluster.Kinds().manager(r.kind, r.subresource)
 }
 
 // create serves a POST.
@@ -78,7 +78,7 @@ func (r *request) decode(body *unstructured.Unstructured) (*unstructured.Unstruc
 			"%s in version %q cannot be handled as a %s: the kind of the object does not match the request",
 			gvk.Kind, gvk.Version, r.kind.GVK.Kind))
 	}
-	u, err := r.cluster.kinds.decoded(r.kind, body)
+	u, err := r.cluster.Kinds().decoded(r.kind, body)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %s",
 			r.kind.GVK.Kind, r.kind.GVK.Version, r.kind.GVK.Kind, err))
@@ -114,7 +114,7 @@ func (r *request) insert(u *unstructured.Unstructured) (*unstructured.Unstructur
 		return nil, err
 	}
 	u.SetResourceVersion("")
-	c.kinds.prepareCreate(r.kind, u)
+	c.Kinds().prepareCreate(r.kind, u)
 	c.initialise(r.kind, u)
 	u.SetCreationTimestamp(c.now())
 	unstructured.RemoveNestedField(u.Object, "metadata", "deletionTimestamp")

@@ -125,9 +125,9 @@ func (c *Cluster) validate(k *schema.Kind, subresource string, u, old *unstructu
 	}
 	switch {
 	case k.Custom && subresource == "status":
-		return append(errs, c.kinds.custom(k).validateStatus(u)...)
+		return append(errs, c.Kinds().custom(k).validateStatus(u)...)
 	case k.Custom:
-		return append(errs, c.kinds.custom(k).validate(u)...)
+		return append(errs, c.Kinds().custom(k).validate(u)...)
 	}
 	errs = append(errs, invalidFinalizers(u)...)
 	errs = append(errs, contradictoryStrategy(k.GVK.GroupKind(), u)...)

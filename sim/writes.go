@@ -113,20 +113,21 @@ func (c *Cluster) failure(r *request, verb string) *Failure {
 func (r *request) logged(verb string,
 	serve func() (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	c, before := r.cluster, r.cluster.version
-	changed := len(c.changes)
 	existed := c.load(r.kind.GVK.GroupKind(), r.namespace, r.name) != nil
 	f := c.failure(r, verb)
 	var out *unstructured.Unstructured
 	var err error
+	c.by = r.by
 	if f == nil || f.Lost {
 		out, err = serve()
 	}
-	for i := range c.changes[changed:] {
-		c.changes[changed+i].By = r.by
-	}
+	c.by = ""
 	err = asStatus(err)
 	if f != nil {
 		out, err = nil, f.Err
+	}
+	if surplus := len(c.writes) - c.history; c.history > 0 && surplus > c.history {
+		c.writes = slices.Clone(c.writes[surplus:])
 	}
 	if !r.dryRun {
 		c.writes = append(c.writes, Write{By: r.by, Verb: verb, Kind: r.kind.GVK, Namespace: r.namespace, Name: r.name,

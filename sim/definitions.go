@@ -1,0 +1,40 @@
+package sim
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/rules/schema"
+)
+
+// cleanUpResources is the finalizer of a CRD that is being deleted, until no object of its kind is left.
+const cleanUpResources = "customresourcecleanup.apiextensions.k8s.io"
+
+// Serve replaces the kinds that the cluster serves. Objects of kinds that are no longer served stay, and no request
+// reaches them.
+func (c *Cluster) Serve(kinds *Kinds) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kinds.Store(kinds)
+}
+
+// isEstablished reports whether the names of a CRD are accepted, which the API server does at once.
+func isEstablished(definition *unstructured.Unstructured) bool {
+	_, accepted, _ := unstructured.NestedMap(definition.Object, "status", "acceptedNames")
+	return accepted
+}
+
+// cleanUpResources deletes the objects of a CRD that is being deleted, and then releases the CRD.
+func (c *Cluster) cleanUpResources(definition *unstructured.Unstructured) {
+	defines, err := schema.Defined(definition.Object)
+	if err == nil {
+		for _, u := range c.sorted(defines) {
+			if u.GetDeletionTimestamp() == nil {
+				c.remove(u, metav1.DeletePropagationBackground)
+			}
+		}
+	}
+	if len(c.objects[defines]) == 0 {
+		c.withoutFinalizer(definition, cleanUpResources)
+	}
+}
