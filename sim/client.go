@@ -242,7 +242,7 @@ func (r resource) List(ctx context.Context, options metav1.ListOptions) (*unstru
 	list.SetResourceVersion(c.versionLocked())
 	for _, u := range c.sorted(gvk.GroupKind()) {
 		if (r.namespace == "" || u.GetNamespace() == r.namespace) && selected(u) {
-			list.Items = append(list.Items, *withGVK(u, gvk).DeepCopy())
+			list.Items = append(list.Items, *InVersion(u, gvk).DeepCopy())
 		}
 	}
 	return list, nil

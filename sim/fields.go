@@ -137,13 +137,13 @@ func (c unconverted) ConvertToVersion(in runtime.Object, _ runtime.GroupVersione
 		return nil, fmt.Errorf("%T is not an unstructured object", in)
 	}
 	if gvk := u.GroupVersionKind(); gvk.GroupVersion() != c.version {
-		return withGVK(u, c.version.WithKind(gvk.Kind)), nil
+		return InVersion(u, c.version.WithKind(gvk.Kind)), nil
 	}
 	return u, nil
 }
 
-// withGVK returns a shallow copy with another version or kind.
-func withGVK(u *unstructured.Unstructured, gvk runtimeschema.GroupVersionKind) *unstructured.Unstructured {
+// InVersion returns a shallow copy with another version or kind.
+func InVersion(u *unstructured.Unstructured, gvk runtimeschema.GroupVersionKind) *unstructured.Unstructured {
 	out := &unstructured.Unstructured{Object: maps.Clone(u.Object)}
 	out.SetGroupVersionKind(gvk)
 	return out

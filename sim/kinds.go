@@ -69,6 +69,11 @@ func (ks *Kinds) of(u *unstructured.Unstructured) *schema.Kind {
 	return nil
 }
 
+// Resource returns the kind of a resource, or nil if it is not served.
+func (ks *Kinds) Resource(gvr runtimeschema.GroupVersionResource) *schema.Kind {
+	return ks.byResource[gvr]
+}
+
 // All returns all kinds, in no order.
 func (ks *Kinds) All() []*schema.Kind { return slices.Collect(maps.Values(ks.byGVK)) }
 

@@ -44,6 +44,20 @@ func (c *Cluster) MarkReady(gvk runtimeschema.GroupVersionKind, namespace, name 
 	return err
 }
 
+// BecomesReady reports whether an object of a built-in kind gets a status from Kubernetes' own controllers, or from
+// what they control, as soon as all is well.
+func BecomesReady(u *unstructured.Unstructured) bool {
+	if suspended, _, _ := unstructured.NestedBool(u.Object, "spec", "suspend"); suspended {
+		return false
+	}
+	switch gk := u.GroupVersionKind().GroupKind(); gk {
+	case namespaceKind, definitionKind: // They are ready at once.
+		return false
+	default:
+		return readyStatus[gk] != nil
+	}
+}
+
 // A subject is an object whose status is being written.
 type subject struct {
 	object *unstructured.Unstructured

@@ -36,7 +36,7 @@ func (r *request) live() *unstructured.Unstructured {
 	if u == nil || u.GroupVersionKind() == r.kind.GVK {
 		return u
 	}
-	return withGVK(u, r.kind.GVK)
+	return InVersion(u, r.kind.GVK)
 }
 
 func (r *request) notFound() error { return apierrors.NewNotFound(r.groupResource(), r.name) }

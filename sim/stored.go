@@ -50,7 +50,7 @@ func (ks *Kinds) located(k *schema.Kind, u *unstructured.Unstructured, err error
 // and sets defaults. managedFields are kept as they are.
 func canonical(k *schema.Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	managed, hasManaged := managedFields(u)
-	out := withGVK(u, k.GVK)
+	out := InVersion(u, k.GVK)
 	if typed, err := scheme.Scheme.New(k.GVK); err == nil && !k.Custom {
 		if out, err = throughTypes(out, typed); err != nil {
 			return nil, err

@@ -1,0 +1,168 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/sim"
+)
+
+// controllers play Kubernetes' own controllers.
+type controllers struct {
+	*Server
+	version string // up to which changes are seen
+	due     []due  // by time
+}
+
+// A due is a workload that becomes ready.
+type due struct {
+	at   time.Time
+	kind runtimeschema.GroupVersionKind
+	name namespaced
+}
+
+type namespaced struct{ namespace, name string }
+
+// rest is how much longer than its last work a controller waits for more. In a large cluster it reads all objects.
+const rest = 4
+
+// Run plays the controllers until ctx ends: garbage collection, the deletion of namespaces and of finished Jobs, CRDs,
+// ServiceAccounts, and workloads that become ready.
+func (s *Server) Run(ctx context.Context) {
+	c := &controllers{Server: s, version: s.Cluster.Version()}
+	c.serveDefinitions()
+	for _, u := range s.Cluster.All() {
+		c.see(sim.Change{New: u})
+	}
+	for ctx.Err() == nil {
+		began := time.Now()
+		next := c.work()
+		select {
+		case <-ctx.Done():
+		case <-time.After(rest * time.Since(began)):
+		}
+		timer := s.Clock.NewTimer(c.idle())
+		select {
+		case <-ctx.Done():
+		case <-next:
+		case <-timer.C():
+		}
+		timer.Stop()
+	}
+}
+
+// work does what is due, and returns a channel that is closed at the next change.
+func (c *controllers) work() <-chan struct{} {
+	for {
+		changes, now, next, known := c.Cluster.Since(c.version)
+		if !known { // Too many changes at once.
+			c.version = c.Cluster.Version()
+			for _, u := range c.Cluster.All() {
+				changes = append(changes, sim.Change{New: u})
+			}
+			now = c.version
+		}
+		c.version = now
+		redefined := false
+		for _, change := range changes {
+			c.see(change)
+			redefined = redefined || isDefinition(change.New) || isDefinition(change.Old)
+		}
+		if redefined {
+			c.serveDefinitions()
+		}
+		c.makeReady()
+		if moved := c.Cluster.Collect(); !moved && known && len(changes) == 0 {
+			return next
+		}
+	}
+}
+
+func isDefinition(u *unstructured.Unstructured) bool {
+	return u != nil && u.GroupVersionKind().GroupKind() == definitions
+}
+
+// idle returns how long nothing is due.
+func (c *controllers) idle() time.Duration {
+	until := time.Hour
+	now := c.Clock.Now()
+	if at := c.Cluster.NextExpiry(); !at.IsZero() {
+		until = min(until, at.Sub(now))
+	}
+	if len(c.due) > 0 {
+		until = min(until, c.due[0].at.Sub(now))
+	}
+	return max(until, 0)
+}
+
+// serveDefinitions serves the kinds of all CRDs. One that cannot be served is left out.
+func (c *controllers) serveDefinitions() {
+	set := c.Builtin.Schemas()
+	list, err := c.Cluster.Client(User).Resource(runtimeschema.GroupVersionResource{Group: definitions.Group, Version: "v1",
+		Resource: "customresourcedefinitions"}).List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		c.Problem(err)
+		return
+	}
+	kinds := c.Builtin
+	for i := range list.Items {
+		next, err := set.With([]map[string]any{list.Items[i].Object})
+		if err == nil {
+			var more *sim.Kinds
+			if more, err = sim.NewKinds(next); err == nil {
+				set, kinds = next, more
+			}
+		}
+		if err != nil {
+			c.Problem(err)
+		}
+	}
+	c.Cluster.Serve(kinds)
+}
+
+// see notes what follows from a change.
+func (c *controllers) see(change sim.Change) {
+	u := change.New
+	if u == nil || u.GetDeletionTimestamp() != nil {
+		return
+	}
+	gvk := u.GroupVersionKind()
+	if gvk.GroupKind() == (runtimeschema.GroupKind{Kind: "Namespace"}) && change.Old == nil {
+		c.furnish(u.GetName())
+	}
+	if c.ReadyAfter < 0 || !sim.BecomesReady(u) {
+		return
+	}
+	if old := change.Old; old != nil && equality.Semantic.DeepEqual(old.Object["spec"], u.Object["spec"]) {
+		return
+	}
+	c.due = append(c.due, due{c.Clock.Now().Add(c.ReadyAfter), gvk, namespaced{u.GetNamespace(), u.GetName()}})
+}
+
+// furnish creates what every namespace has.
+func (c *controllers) furnish(namespace string) {
+	account := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ServiceAccount",
+		"metadata": map[string]any{"name": "default", "namespace": namespace}}}
+	// It may exist already.
+	_, _ = c.Cluster.Client("kube-controller-manager").Resource(runtimeschema.GroupVersionResource{Version: "v1",
+		Resource: "serviceaccounts"}).Namespace(namespace).Create(context.Background(), account, metav1.CreateOptions{})
+}
+
+// makeReady makes the workloads ready whose time has come.
+func (c *controllers) makeReady() {
+	now := c.Clock.Now()
+	n := slices.IndexFunc(c.due, func(d due) bool { return d.at.After(now) })
+	if n < 0 {
+		n = len(c.due)
+	}
+	for _, d := range c.due[:n] {
+		_ = c.Cluster.MarkReady(d.kind, d.name.namespace, d.name.name) // It may be gone.
+	}
+	c.due = slices.Clone(c.due[n:])
+}
