@@ -33,9 +33,9 @@ func (r *request) patch(kind types.PatchType, body []byte) (*unstructured.Unstru
 		}
 		fallthrough
 	default:
-		return nil, apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "patch", r.groupResource(), r.name,
+		return nil, apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "", runtimeschema.GroupResource{}, "",
 			fmt.Sprintf("the body of the request was in an unknown format - accepted media types include: %s, %s, %s",
-				types.JSONPatchType, types.MergePatchType, types.ApplyPatchType), 0, true)
+				types.JSONPatchType, types.MergePatchType, types.ApplyPatchType), 0, false)
 	}
 	return r.changeBy(func(now *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		return Patched(now, kind, body)

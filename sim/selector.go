@@ -54,7 +54,7 @@ func Selects(k *schema.Kind, options metav1.ListOptions) (func(*unstructured.Uns
 		switch {
 		case known[r.Field] != nil:
 			named = append(named, r.Field)
-		case has:
+		case has, k.Custom:
 			return nil, apierrors.NewBadRequest("field label not supported: " + r.Field)
 		default:
 			return nil, apierrors.NewBadRequest(fmt.Sprintf(

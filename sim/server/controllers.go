@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -145,13 +146,28 @@ func (c *controllers) see(change sim.Change) {
 	c.due = append(c.due, due{c.Clock.Now().Add(c.ReadyAfter), gvk, namespaced{u.GetNamespace(), u.GetName()}})
 }
 
-// furnish creates what every namespace has.
+// furnish creates what every namespace has, and the Service of the API in default.
 func (c *controllers) furnish(namespace string) {
-	account := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ServiceAccount",
-		"metadata": map[string]any{"name": "default", "namespace": namespace}}}
-	// It may exist already.
-	_, _ = c.Cluster.Client("kube-controller-manager").Resource(runtimeschema.GroupVersionResource{Version: "v1",
-		Resource: "serviceaccounts"}).Namespace(namespace).Create(context.Background(), account, metav1.CreateOptions{})
+	c.create("serviceaccounts", namespace, map[string]any{"apiVersion": "v1", "kind": "ServiceAccount",
+		"metadata": map[string]any{"name": "default", "namespace": namespace}})
+	if namespace != metav1.NamespaceDefault {
+		return
+	}
+	c.create("services", namespace, map[string]any{"apiVersion": "v1", "kind": "Service",
+		"metadata": map[string]any{"name": "kubernetes", "namespace": namespace,
+			"labels": map[string]any{"component": "apiserver", "provider": "kubernetes"}},
+		"spec": map[string]any{"clusterIP": "10.96.0.1", "ports": []any{map[string]any{"name": "https", "port": int64(443),
+			"targetPort": int64(6443)}}}})
+}
+
+// create creates an object of the core that may exist already.
+func (c *controllers) create(resource, namespace string, object map[string]any) {
+	_, err := c.Cluster.Client("kube-controller-manager").
+		Resource(runtimeschema.GroupVersionResource{Version: "v1", Resource: resource}).Namespace(namespace).
+		Create(context.Background(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		c.Problem(err)
+	}
 }
 
 // makeReady makes the workloads ready whose time has come.

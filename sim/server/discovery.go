@@ -112,6 +112,7 @@ func (s *Server) resources(k *schema.Kind) []metav1.APIResource {
 		Kind: k.GVK.Kind, Verbs: metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}}
 	switch {
 	case k.Custom:
+		main.Verbs = metav1.Verbs{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
 		if definition := s.Cluster.Find(definitions, "", k.Resource+"."+k.GVK.Group); definition != nil {
 			if name, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "singular"); name != "" {
 				main.SingularName = name

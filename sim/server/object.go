@@ -62,8 +62,21 @@ func (s *Server) serveObject(w http.ResponseWriter, r *http.Request, at path) {
 	}
 }
 
+// unplayed are subresources that a cluster in memory does not have, and why.
+var unplayed = map[string]string{
+	"pods/log": noPods, "pods/exec": noPods, "pods/attach": noPods, "pods/portforward": noPods, "pods/proxy": noPods,
+	"pods/binding": noPods, "pods/eviction": noPods, "pods/ephemeralcontainers": noPods, "services/proxy": noPods,
+	"nodes/proxy": noPods, "serviceaccounts/token": "issues no tokens",
+}
+
+const noPods = "runs no Pods"
+
 // serve answers unless it returns an error.
 func (c *call) serve() error {
+	if why := unplayed[c.resource+"/"+c.subresource]; why != "" && c.Group == "" {
+		return apierrors.NewGenericServerResponse(http.StatusNotImplemented, "", runtimeschema.GroupResource{}, "",
+			"this API in memory "+why, 0, false)
+	}
 	switch method := c.request.Method; {
 	case (method == http.MethodGet || method == http.MethodHead) && c.name == "":
 		return c.read()
