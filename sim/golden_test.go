@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,6 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"reconcel/sim/server"
 )
 
 // record is the answer of a real control plane to one request.
@@ -50,6 +54,24 @@ func namespaceOf(st story) string {
 //
 //	go test -tags integration ./sim -run TestAgrees -update
 func TestGoesAsRecorded(t *testing.T) {
+	goAsRecorded(t, func(_ *testing.T, w *world) dynamic.Interface { return w.Cluster.Client("sim.test") })
+}
+
+// TestGoesAsRecordedOverHTTP tells the stories to the cluster in memory through its API over HTTP.
+func TestGoesAsRecordedOverHTTP(t *testing.T) {
+	goAsRecorded(t, func(t *testing.T, w *world) dynamic.Interface {
+		s := httptest.NewServer(server.New(server.Options{Cluster: w.Cluster, Builtin: kinds(), Token: "token"}))
+		t.Cleanup(s.Close)
+		client, err := dynamic.NewForConfig(&rest.Config{Host: s.URL, BearerToken: "token", UserAgent: "sim.test/1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return client
+	})
+}
+
+func goAsRecorded(t *testing.T, clientOf func(*testing.T, *world) dynamic.Interface) {
+	t.Helper()
 	for _, st := range stories {
 		t.Run(st.name, func(t *testing.T) {
 			data, err := os.ReadFile(recordFile(st))
@@ -63,7 +85,7 @@ func TestGoesAsRecorded(t *testing.T) {
 			w := newWorld(t)
 			w.put("{apiVersion: v1, kind: Namespace, metadata: {name: " + namespaceOf(st) + "}}")
 			settle := func(map[string]dynamic.ResourceInterface) { w.Collect() }
-			s := &teller{TB: t, client: w.Cluster.Client("sim.test"), namespace: namespaceOf(st), settle: settle}
+			s := &teller{TB: t, client: clientOf(t, w), namespace: namespaceOf(st), settle: settle}
 			compare(t, s.tell(st), want)
 		})
 	}
