@@ -105,23 +105,19 @@ func (c *call) subresources() []string {
 
 // answer answers with one object.
 func (c *call) answer(code int, u *unstructured.Unstructured) error {
-	body, err := c.shaped(u)
-	if err != nil {
-		return err
-	}
-	c.wants.write(c.w, code, body)
+	c.wants.write(c.w, code, c.shaped(u))
 	return nil
 }
 
 // shaped returns an object in the form that the client wants.
-func (c *call) shaped(u *unstructured.Unstructured) (any, error) {
+func (c *call) shaped(u *unstructured.Unstructured) any {
 	switch c.wants.form {
 	case table:
-		return c.table([]*unstructured.Unstructured{u}, metav1.ListMeta{ResourceVersion: u.GetResourceVersion()})
+		return c.tableOfOne(u)
 	case metadataAlone:
-		return metadataOf(u), nil
+		return metadataOf(u)
 	}
-	return u.Object, nil
+	return u.Object
 }
 
 func (c *call) get() error {
@@ -150,11 +146,7 @@ func (c *call) read() error {
 		for i := range list.Items {
 			objects[i] = &list.Items[i]
 		}
-		t, err := c.table(objects, meta)
-		if err != nil {
-			return err
-		}
-		c.wants.write(c.w, http.StatusOK, t)
+		c.wants.write(c.w, http.StatusOK, c.tableOf(objects, meta))
 	case metadataAlone:
 		items := make([]any, len(list.Items))
 		for i := range list.Items {

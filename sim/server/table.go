@@ -10,23 +10,23 @@ import (
 
 var definitions = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 
-// table returns the table of some objects.
-func (c *call) table(objects []*unstructured.Unstructured, meta v1.ListMeta) (*v1.Table, error) {
-	of, err := c.columns()
-	if err != nil {
-		return nil, err
-	}
-	t := of.Table(objects, c.Clock.Now(), v1.IncludeObjectPolicy(c.query.Get("includeObject")))
-	t.TypeMeta = v1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "Table"}
+// tableOf returns the table of a list.
+func (c *call) tableOf(objects []*unstructured.Unstructured, meta v1.ListMeta) *v1.Table {
+	t := c.columns().Table(objects, c.Clock.Now(), v1.IncludeObjectPolicy(c.query.Get("includeObject")))
 	t.ListMeta = meta
-	return t, nil
+	return t
+}
+
+// tableOfOne returns the table of one object.
+func (c *call) tableOfOne(u *unstructured.Unstructured) *v1.Table {
+	return c.columns().TableOfOne(u, c.Clock.Now(), v1.IncludeObjectPolicy(c.query.Get("includeObject")))
 }
 
 // columns returns the columns of the kind. Those of a custom kind are in its CRD.
-func (c *call) columns() (columns.Columns, error) {
+func (c *call) columns() columns.Columns {
 	gvk := c.kind.GVK
 	if !c.kind.Custom {
-		return columns.Of(gvk.GroupKind()), nil
+		return columns.Of(gvk.GroupKind())
 	}
 	var own []any
 	if definition := c.Cluster.Find(definitions, "", c.kind.Resource+"."+gvk.Group); definition != nil {
@@ -37,5 +37,9 @@ func (c *call) columns() (columns.Columns, error) {
 			}
 		}
 	}
-	return columns.Custom(own)
+	of, err := columns.Custom(own)
+	if err != nil {
+		c.Problem(err) // The columns before the wrong one are shown, as by the API server.
+	}
+	return of
 }

@@ -24,7 +24,7 @@ const (
 type stream struct {
 	*call
 	selects func(*unstructured.Unstructured) bool
-	sent    bool
+	headed  bool // a table with its column definitions was sent
 }
 
 // watch serves a watch. Without a resourceVersion, and with "0", it begins with the objects that exist.
@@ -157,11 +157,16 @@ func (s *stream) send(kind watch.EventType, u *unstructured.Unstructured) error 
 		u = newer(u)
 	}
 	body := any(u.Object)
-	if s.wants.form != whole && kind != watch.Bookmark {
-		var err error
-		if body, err = s.shaped(u); err != nil {
-			return err
+	switch {
+	case kind == watch.Bookmark:
+	case s.wants.form == table:
+		t := s.tableOfOne(u)
+		if s.headed {
+			t.ColumnDefinitions = nil
 		}
+		body, s.headed = t, true
+	default:
+		body = s.shaped(u)
 	}
 	return encode(s.w, event{string(kind), body})
 }
