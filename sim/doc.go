@@ -15,7 +15,7 @@
 //     managedFields, conflicts with their causes, co-ownership, removal of fields, applies
 //     that only create, preconditions on uid and resourceVersion, and the 500 without a
 //     reason for a field that is not in the schema.
-//   - Create, update, merge patch and JSON patch, with the same managedFields; optimistic
+//   - Create, update, and the four kinds of patches, with the same managedFields; optimistic
 //     concurrency; writes without a change keep the resourceVersion; dry runs.
 //   - Subresources status and scale. A write of the object does not change its status, and a
 //     write of the status nothing else.
@@ -24,6 +24,7 @@
 //   - The type of a Service: a change of it allocates or clears the cluster IP, node ports and load balancer.
 //   - Custom resources: pruning, defaults, and validation by the schema of the CRD, with 422. The names of a CRD are
 //     accepted at once.
+//   - A CRD that is deleted deletes its objects first.
 //   - Finalizers and deletionTimestamp; preconditions and propagation policies of deletes;
 //     owner references and garbage collection; namespaces.
 //   - Built-in kinds are stored as Go's types have them: canonical quantities and base64, no
@@ -44,8 +45,8 @@
 //   - There are no workload controllers, scheduler or kubelets. MarkReady sets the status that
 //     they would set. A Pod is deleted at once.
 //   - The scale subresource has spec.replicas and status.replicas for all kinds.
-//   - There are no watches, strategic merge patches, RBAC, quotas, or admission plugins other
-//     than the namespace lifecycle.
+//   - Clients have no watches: see Since. Package server has them. There are no RBAC, quotas, or admission plugins
+//     other than the namespace lifecycle.
 //
 // # How this is tested
 //
