@@ -70,10 +70,14 @@ func (w Writer) Merge(ctx context.Context, as *watch.Watch, name string, body []
 	return o, w.Explain(account, err)
 }
 
-// Edit changes an object by a JSON Patch.
+// Edit changes an object, or a subresource of it, by a JSON Patch.
 func (w Writer) Edit(ctx context.Context, name string, patch []byte,
-	manager string) (*unstructured.Unstructured, error) {
-	u, err := w.Patch(ctx, name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: manager})
+	by managedfields.Applier) (*unstructured.Unstructured, error) {
+	var subresources []string
+	if by.Subresource != "" {
+		subresources = append(subresources, by.Subresource)
+	}
+	u, err := w.Patch(ctx, name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: by.Name}, subresources...)
 	if err == nil {
 		w.metrics.Wrote("patch", w.Kind)
 	}
@@ -82,14 +86,14 @@ func (w Writer) Edit(ctx context.Context, name string, patch []byte,
 
 // Patch sends a patch, as the ServiceAccount of the rule if it has one.
 func (w Writer) Patch(ctx context.Context, name string, how types.PatchType, body []byte,
-	options metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	options metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, plan.WriteTimeout)
 	defer cancel()
 	ctx, account, err := w.as(ctx)
 	if err != nil {
 		return nil, err
 	}
-	u, err := w.client.Patch(ctx, name, how, body, options)
+	u, err := w.client.Patch(ctx, name, how, body, options, subresources...)
 	return u, w.Explain(account, err)
 }
 

@@ -49,8 +49,9 @@ func (s *StatusDraft) applyBound(ctx context.Context, conditions []rules.Conditi
 		divided = last.Schema.Divided(s.Cache.Granular(), before, last.Fields)
 	}
 	if len(divided) > 0 || apierrors.IsInvalid(err) {
-		var removed bool
-		if removed, err = s.patches.RemoveLeft(ctx, s.applier(), map[string]any{"status": desired}, divided, err); removed {
+		var removed bool // As reconcel itself, like the status.
+		removed, err = s.patches.RemoveLeft(ctx, &rules.Rule{}, s.applier(), map[string]any{"status": desired}, divided, err)
+		if removed {
 			err = again()
 		}
 	}

@@ -88,7 +88,7 @@ func (p *ChildWriter) renewReference(ctx context.Context, k ident.Kind, d *rules
 			return err
 		}
 		u, err = p.Cluster.Writer(d.Child.Rule, p.Req, k, d.Identity.Namespace).Edit(ctx, d.Identity.Name, patch,
-			managedfields.Manager)
+			managedfields.Rendering)
 		if apierrors.IsInvalid(err) || apierrors.IsConflict(err) || answer.IsAbsent(err) {
 			return decide.ErrStale // Another writer changed the object.
 		}

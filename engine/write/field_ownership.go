@@ -39,7 +39,7 @@ func (a *Applier) repairFields(ctx context.Context, k discover.Kind, d *rules.De
 		return nil, rejection
 	}
 	patched, err := a.Cluster.Writer(d.Child.Rule, a.Req, k, d.Identity.Namespace).Edit(ctx, d.Identity.Name, patch,
-		managedfields.Manager)
+		managedfields.Rendering)
 	if err != nil {
 		return nil, decide.RepairError(err)
 	}
@@ -63,7 +63,7 @@ func (a *Applier) releaseOrphanedFields(ctx context.Context, writer access.Write
 			return nil, err
 		}
 		if patch != nil {
-			u, err = writer.Edit(ctx, name, patch, "")
+			u, err = writer.Edit(ctx, name, patch, managedfields.Applier{})
 		}
 		if apierrors.IsInvalid(err) || apierrors.IsConflict(err) {
 			continue // A test of the patch failed: another writer changed the object.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -137,7 +136,7 @@ func (p *Patches) applyPatch(ctx context.Context, by plan.Patcher, w *access.Wri
 	}
 	if len(divided) > 0 || apierrors.IsInvalid(err) {
 		var removed bool
-		if removed, err = p.RemoveLeft(ctx, managedfields.Applier{Name: by.Manager}, desired, divided, err); removed {
+		if removed, err = p.RemoveLeft(ctx, by.Rule, managedfields.Applier{Name: by.Manager}, desired, divided, err); removed {
 			o, err = apply()
 		}
 	}
@@ -167,9 +166,9 @@ func (p *Pruner) pruneOrphanedPatch(ctx context.Context, rule *rules.Rule) (why 
 	return "", nil
 }
 
-// RemoveLeft removes what an apply to the primary, a patch or the status, has left or makes null. It reports
-// whether it has removed anything, so that the same apply follows.
-func (p *Patches) RemoveLeft(ctx context.Context, by managedfields.Applier, desired map[string]any,
+// RemoveLeft removes what an apply to the primary, a patch or the status, has left or makes null, with the identity
+// of the rule of that apply. It reports whether it has removed anything, so that the same apply follows.
+func (p *Patches) RemoveLeft(ctx context.Context, rule *rules.Rule, by managedfields.Applier, desired map[string]any,
 	divided []fieldpath.Path, rejection error) (bool, error) {
 	causes := outcome.CausedFields(rejection)
 	if len(divided)+len(causes) == 0 {
@@ -184,12 +183,7 @@ func (p *Patches) RemoveLeft(ctx context.Context, by managedfields.Applier, desi
 	if patch == nil || err != nil {
 		return false, errors.Join(rejection, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, plan.WriteTimeout)
-	defer cancel()
-	_, err = p.Sender.Send(ctx, nil, watch.Patch{
-		Kind: p.Cache.Kind(), Namespace: p.Req.Namespace, Name: p.Req.Name, Subresource: by.Subresource,
-		Type: types.JSONPatchType, Body: patch, Manager: by.Name,
-	})
+	_, err = p.Cluster.Writer(rule, p.Req, p.Cache.Kind(), p.Req.Namespace).Edit(ctx, p.Req.Name, patch, by)
 	return err == nil, decide.RepairError(err)
 }
 
