@@ -99,8 +99,11 @@ func (n *needs) primary(p *rules.Primary) {
 	at := targetOf(k)
 	why, _ := say("primary of", func(*rules.Rule) bool { return true })
 	n.permissions.need(at, toFollow, why)
-	// The engine reads the live primary before it deletes or orphans anything.
-	if slices.ContainsFunc(p.Rules, func(r *rules.Rule) bool { return len(r.Children) > 0 || !r.Selector.Empty() }) {
+	// The engine reads the live primary before it deletes or orphans anything, and where a write of the primary
+	// itself is rejected or overtaken.
+	if n.hasConditions(k) || slices.ContainsFunc(p.Rules, func(r *rules.Rule) bool {
+		return len(r.Children) > 0 || !r.Selector.Empty() || r.WritesPrimary() || len(r.StatusKeys) > 0
+	}) {
 		n.permissions.need(at, toRead, why)
 	}
 	if why, some := say("carries a finalizer of", func(r *rules.Rule) bool { return needsFinalizer(r, k) }); some {

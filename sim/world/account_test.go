@@ -3,6 +3,7 @@ package world_test
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -17,50 +18,68 @@ import (
 	"reconcel/rules"
 )
 
-// A ledger notes whom the controller impersonates in its writes.
+// A ledger is the client of a controller that notes requests for single objects, before they are sent.
 type ledger struct {
 	dynamic.Interface
-	entries *[]string
+	note func(ledgerEntry)
+}
+
+// A ledgerEntry is a request.
+type ledgerEntry struct {
+	by              string // the impersonated ServiceAccount, or reconcel
+	verb            string // that of RBAC
+	how             types.PatchType
+	resource        runtimeschema.GroupVersionResource
+	namespace, name string
+	subresource     string
+	manager         string
 }
 
 func (l ledger) Resource(gvr runtimeschema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
-	return ledgerOf{l.Interface.Resource(gvr), gvr.Resource, l.entries}
+	return ledgerOf{l.Interface.Resource(gvr), gvr, l.note}
 }
 
 type ledgerOf struct {
 	dynamic.NamespaceableResourceInterface
-	resource string
-	entries  *[]string
+	resource runtimeschema.GroupVersionResource
+	note     func(ledgerEntry)
 }
 
 func (l ledgerOf) Namespace(namespace string) dynamic.ResourceInterface {
-	return ledgerIn{l.NamespaceableResourceInterface.Namespace(namespace), l}
+	return ledgerIn{l.NamespaceableResourceInterface.Namespace(namespace), l, namespace}
 }
 
 type ledgerIn struct {
 	dynamic.ResourceInterface
-	of ledgerOf
+	of        ledgerOf
+	namespace string
 }
 
-// note adds an entry: who did what, to what, as which manager.
-func (l ledgerIn) note(ctx context.Context, verb, name, manager string) {
-	by := "reconcel"
+func (l ledgerIn) enter(ctx context.Context, e ledgerEntry, subresources []string) {
+	e.by, e.resource, e.namespace, e.subresource = "reconcel", l.of.resource, l.namespace, strings.Join(subresources, "/")
 	if account, ok := ctx.Value(access.AccountKey{}).(rules.Account); ok {
-		by = account.String()
+		e.by = account.String()
 	}
-	if entry := fmt.Sprintf("%s: %s %s/%s %s", by, verb, l.of.resource, name, manager); l.of.resource != "configmaps" || name != "reconcel-inventory" && name != "reconcel-revisions" {
-		*l.of.entries = append(*l.of.entries, strings.TrimSpace(entry))
+	if e.namespace != "kube-system" { // The installation's own objects.
+		l.of.note(e)
 	}
 }
 
-func (l ledgerIn) Patch(ctx context.Context, name string, kind types.PatchType, body []byte, options metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
-	how := map[types.PatchType]string{types.ApplyPatchType: "apply", types.JSONPatchType: "edit", types.MergePatchType: "merge"}[kind]
-	l.note(ctx, how, strings.Join(append([]string{name}, subresources...), "/"), options.FieldManager)
-	return l.ResourceInterface.Patch(ctx, name, kind, body, options, subresources...)
+func (l ledgerIn) Get(ctx context.Context, name string, options metav1.GetOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	l.enter(ctx, ledgerEntry{verb: "get", name: name}, subresources)
+	return l.ResourceInterface.Get(ctx, name, options, subresources...)
+}
+
+func (l ledgerIn) Patch(ctx context.Context, name string, how types.PatchType, body []byte, options metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	l.enter(ctx, ledgerEntry{verb: "patch", how: how, name: name, manager: options.FieldManager}, subresources)
+	if _, err := l.ResourceInterface.Get(ctx, name, metav1.GetOptions{}); err != nil && how == types.ApplyPatchType {
+		l.enter(ctx, ledgerEntry{verb: "create", how: how, name: name, manager: options.FieldManager}, subresources)
+	}
+	return l.ResourceInterface.Patch(ctx, name, how, body, options, subresources...)
 }
 
 func (l ledgerIn) Delete(ctx context.Context, name string, options metav1.DeleteOptions, subresources ...string) error {
-	l.note(ctx, "delete", name, "")
+	l.enter(ctx, ledgerEntry{verb: "delete", name: name}, subresources)
 	return l.ResourceInterface.Delete(ctx, name, options, subresources...)
 }
 
@@ -85,7 +104,14 @@ func TestWritesAsTheAccount(t *testing.T) {
     template: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {v: '${self.spec.?mode.orValue("")}'}}
 `
 	w := newBriefWorld(t, emptiable, "- name: other\n  for: {apiVersion: v1, kind: Pod}\n  patch: {metadata: {labels: {a: b}}}\n")
-	w.Wrap(func(c dynamic.Interface) dynamic.Interface { return ledger{c, &wrote} })
+	w.Wrap(func(c dynamic.Interface) dynamic.Interface {
+		return ledger{c, func(e ledgerEntry) {
+			if e.verb != "get" && e.verb != "create" {
+				how := map[types.PatchType]string{types.ApplyPatchType: "apply", types.JSONPatchType: "edit", types.MergePatchType: "merge", "": e.verb}[e.how]
+				wrote = append(wrote, strings.TrimSpace(fmt.Sprintf("%s: %s %s %s", e.by, how, path.Join(e.resource.Resource, e.name, e.subresource), e.manager)))
+			}
+		}}
+	})
 	become := func(mode string) error {
 		_, err := w.things.Patch(t.Context(), "one", types.MergePatchType, []byte(`{"spec":{"mode":"`+mode+`"}}`), metav1.PatchOptions{})
 		return err

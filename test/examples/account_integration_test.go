@@ -226,7 +226,8 @@ func (w *world) mayDoWhatItNeeds() {
 func (w *world) mayBeUnused(a access) bool {
 	kept := a.verb == "delete" && slices.Contains(w.kept, a.resource)
 	repeated := a == access{"patch", "events.k8s.io", "events"} // A repeated Event.
-	return kept || repeated
+	patched := a.verb == "get" && slices.Contains(w.patched, a.resource)
+	return kept || repeated || patched
 }
 
 // refused returns the forbidden requests of the account.

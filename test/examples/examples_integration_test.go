@@ -27,6 +27,7 @@ type example struct {
 	resources []string // files with the primaries
 	global    []string // names in these files of cluster-scoped objects, including namespaces
 	kept      []string // resources of which the tests never cause a delete
+	patched   []string // resources that rules only patch: they are read where a patch is rejected
 	children  []children
 	// ready returns an error until primaries without a condition Ready are ready.
 	ready func(*world) error

@@ -36,6 +36,7 @@ var table = []example{
 			{"ReplicaSet", "web", `{"spec":{"replicas":2}}`, podsCounted},
 		},
 		disturbances: []update{{"ReplicaSet", "web", `{"metadata":{"labels":{"pod-count":"99"}}}`, nil}},
+		patched:      []string{"replicasets"},
 		story:        replicasetStory,
 	},
 	{
@@ -219,6 +220,7 @@ var table = []example{
 		updates:   []update{{"Deployment", "store", `{"spec":{"replicas":3}}`, hashed}},
 		// A DaemonSet and a Deployment count the changes of their template in an annotation.
 		disturbances: []update{{"StatefulSet", "store", `{"spec":{"template":{"metadata":{"annotations":{"platform.example.com/config-hash":"mine"}}}}}`, nil}},
+		patched:      []string{"daemonsets", "deployments", "statefulsets"},
 		story:        reloaderStory,
 	},
 	{
