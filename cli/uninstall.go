@@ -42,9 +42,12 @@ applied last, and reverts the patches of resources. It keeps, and lists, childre
 with onDelete: orphan, children of paused resources, and children without the mark
 of this installation.
 
-uninstall refuses to run while a process holds the Lease. --dry-run shows what it
-would do; --yes does it. Afterwards, delete what "reconcel manifests" prints with
-kubectl delete -f.
+Finalizers and patches stay, and are listed, if the inventory of another installation
+has the same rule.
+
+uninstall refuses to run while a process holds the Lease, and stops when one starts.
+--dry-run shows what it would do; --yes does it. Afterwards, delete what
+"reconcel manifests" prints with kubectl delete -f.
 
 Exit code: 0 done, 2 wrong usage, 3 a process is still running, or something could
 not be removed: then the inventory stays, and you can repeat the command.`,

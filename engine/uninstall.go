@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,9 +39,10 @@ type Uninstallation struct {
 
 // Uninstall removes an installation from the cluster: its finalizers on
 // primaries, its children if DeleteChildren is set, its Lease, the text of its rules and its inventory.
-// The inventory says where to look. Uninstall returns an error while a process of
-// the installation is running. After a failure it continues with the other
-// objects, but keeps the Lease and the inventory so that it can be repeated.
+// The inventory says where to look. What a rule has on its primaries stays if the inventory of another
+// installation has the rule, too: nothing says whose it is. Uninstall returns an error while a process of
+// the installation is running, and stops as soon as one starts. After another failure it continues with the
+// other objects, but keeps the Lease and the inventory so that it can be repeated.
 func Uninstall(ctx context.Context, options access.Options, what Uninstallation) error {
 	options = options.WithDefaults()
 	c, err := connect(options.Config, options.Log)
@@ -48,8 +50,24 @@ func Uninstall(ctx context.Context, options access.Options, what Uninstallation)
 		return fmt.Errorf("client configuration: %w", err)
 	}
 	deps, _ := inCluster(c, options)
-	u := &uninstaller{Uninstallation: what, engine: NewEngine(deps, options, nil)}
+	return UninstallWith(ctx, deps, options, what)
+}
+
+// UninstallWith is Uninstall with other dependencies than those of a process. Options.Config is not used.
+func UninstallWith(ctx context.Context, deps Dependencies, options access.Options, what Uninstallation) error {
+	options = options.WithDefaults()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	u := &uninstaller{Uninstallation: what, engine: NewEngine(deps, options, nil), stop: stop}
 	u.engine.JudgeMissing = plan.JudgeByCRD(u.engine.Client)
+	err := u.uninstall(ctx)
+	if why := context.Cause(ctx); why != nil {
+		return why
+	}
+	return err
+}
+
+func (u *uninstaller) uninstall(ctx context.Context) error {
 	if err := u.standsStill(ctx); err != nil {
 		return err
 	}
@@ -57,18 +75,24 @@ func Uninstall(ctx context.Context, options access.Options, what Uninstallation)
 	if err != nil {
 		return err
 	}
+	options := u.engine.Options
 	own := inventory.Name(options.Name)
 	if !found {
 		return fmt.Errorf("there is no inventory ConfigMap/%s/%s: check --namespace and --name; the installation may "+
 			"already be gone", options.Namespace, own)
 	}
-	for _, key := range inventory.SortedKeys(entries) {
-		u.note(u.uninstallRule(ctx, inventory.RemovedRule{Name: key.Rule, Entry: entries[key]}))
+	if u.others, err = u.othersWith(ctx, entries); err != nil {
+		return err
 	}
-	if len(u.problems) > 0 {
-		return errors.Join(u.problems...)
+	var problems []error
+	for _, key := range inventory.SortedKeys(entries) {
+		problems = append(problems, u.uninstallRule(ctx, inventory.RemovedRule{Name: key.Rule, Entry: entries[key]}))
+	}
+	if err := errors.Join(problems...); err != nil {
+		return err
 	}
 	configMaps := u.engine.Client.Resource(inventory.Resource).Namespace(options.Namespace)
+	u.changes = 0
 	if err := u.deleteOwn(ctx, "Lease", u.engine.Client.Resource(leader.Resource).Namespace(options.Namespace),
 		options.Name); err != nil {
 		return err
@@ -84,25 +108,86 @@ func Uninstall(ctx context.Context, options access.Options, what Uninstallation)
 // An uninstaller is one run of Uninstall.
 type uninstaller struct {
 	Uninstallation
-	engine   *Engine
-	problems []error
+	engine  *Engine
+	stop    context.CancelCauseFunc
+	others  map[inventory.Key]string // other installations with the same rules
+	changes int                      // since uninstallRule began
 }
 
-func (u *uninstaller) note(err error) {
-	if err != nil {
-		u.problems = append(u.problems, err)
+// othersWith returns which other installations have a rule in their inventories, by rule.
+func (u *uninstaller) othersWith(ctx context.Context, own map[inventory.Key]inventory.Entry) (map[inventory.Key]string,
+	error) {
+	namespaces := u.engine.Cluster.Scope().Namespaces()
+	if len(u.engine.Options.Namespaces) > 0 {
+		namespaces = append(slices.Clone(namespaces), u.engine.Options.Namespace)
 	}
+	found := map[inventory.Key][]string{}
+	for _, namespace := range namespaces {
+		list, err := u.engine.Client.Resource(inventory.Resource).Namespace(namespace).List(ctx,
+			metav1.ListOptions{LabelSelector: inventory.Selector})
+		if err != nil {
+			return nil, fmt.Errorf("cannot tell whether other installations have the same rules: %w", err)
+		}
+		for i := range list.Items {
+			stored, ok := inventory.Of(&list.Items[i])
+			installation := stored.Namespace + "/" + stored.Installation
+			if !ok || installation == u.engine.Installation {
+				continue
+			}
+			entries, err := stored.Entries()
+			if err != nil {
+				return nil, fmt.Errorf("cannot tell whether the installation %q has the same rules: %w", installation, err)
+			}
+			for key := range entries {
+				if _, both := own[key]; both && !slices.Contains(found[key], installation) {
+					found[key] = append(found[key], installation)
+				}
+			}
+		}
+	}
+	others := map[inventory.Key]string{}
+	for key, installations := range found {
+		others[key] = strings.Join(slices.Sorted(slices.Values(installations)), ", ")
+	}
+	return others, nil
+}
+
+// keeps reports whether something that a rule has on a primary stays, and tells the user why.
+func (u *uninstaller) keeps(r inventory.RemovedRule, subject, what string) bool {
+	others := u.others[inventory.Key{Rule: r.Name, Kind: r.For}]
+	if others != "" {
+		u.Tell(subject, what+" kept: the rule is also in the inventory of "+others)
+	}
+	return others != ""
 }
 
 // act changes one object, unless it is a dry run, and tells the user.
-func (u *uninstaller) act(doing, subject, done string, change func() error) error {
+func (u *uninstaller) act(ctx context.Context, doing, subject, done string, change func() error) error {
 	if !u.DryRun {
-		if err := change(); err != nil {
+		err := u.mayChange(ctx)
+		if err == nil {
+			err = change()
+		}
+		if err != nil {
 			return fmt.Errorf("%s %s: %w", doing, subject, err)
 		}
 	}
 	u.Tell(subject, done)
 	return nil
+}
+
+// batch is how many changes follow each check that no process has started.
+const batch = 20
+
+// mayChange stops the uninstallation if a process of the installation has started.
+func (u *uninstaller) mayChange(ctx context.Context) error {
+	if u.changes%batch == 0 && ctx.Err() == nil {
+		if err := u.standsStill(ctx); err != nil {
+			u.stop(err)
+		}
+	}
+	u.changes++
+	return ctx.Err()
 }
 
 // standsStill returns an error while a process of the installation is running.
@@ -124,12 +209,13 @@ func (u *uninstaller) standsStill(ctx context.Context) error {
 // kind of primary. Finalizers are removed last: without them, a primary could be
 // deleted although some of its children remain.
 func (u *uninstaller) uninstallRule(ctx context.Context, r inventory.RemovedRule) error {
+	u.changes = 0
 	var errs []error
 	paused := map[types.UID]bool{}
 	if u.DeleteChildren {
 		errs = append(errs, u.engine.Cluster.EachPrimary(ctx, r.Primary(), func(k ident.Kind, o *watch.Object) error {
 			paused[rules.UIDOf(r.Primary(), o)] = o.Paused()
-			return u.unpatch(ctx, r.Name, k, o)
+			return u.unpatch(ctx, r, k, o)
 		}))
 		for _, gvk := range r.Kinds() {
 			errs = append(errs, u.deleteChildren(ctx, r, gvk, paused))
@@ -152,19 +238,18 @@ func (u *uninstaller) uninstallPrimaries(ctx context.Context, r inventory.Remove
 		return u.deleteOwn(ctx, "ConfigMap", maps, u.engine.Cluster.BundleOf(r.Name).Name)
 	}
 	return u.engine.Cluster.EachPrimary(ctx, r.Primary(), func(k ident.Kind, o *watch.Object) error {
-		return errors.Join(u.release(ctx, r.Name, k, o), u.removeAnnotation(ctx, k, o))
+		return errors.Join(u.release(ctx, r, k, o), u.removeAnnotation(ctx, k, o))
 	})
 }
 
-func (u *uninstaller) release(ctx context.Context, rule string, k ident.Kind, o *watch.Object) error {
-	mark := write.MarkOf(o, rule)
-	if mark == "" {
+func (u *uninstaller) release(ctx context.Context, r inventory.RemovedRule, k ident.Kind, o *watch.Object) error {
+	mark, subject := write.MarkOf(o, r.Name), ident.SubjectOf(k, o)
+	if mark == "" || u.keeps(r, subject, mark) {
 		return nil
 	}
-	subject := ident.SubjectOf(k, o)
-	return u.act("remove the "+mark+" of", subject, mark+" removed", func() error {
+	return u.act(ctx, "remove the "+mark+" of", subject, mark+" removed", func() error {
 		return retry.RetryOnConflict(retry.DefaultRetry, func() error {
-			err := u.engine.Cluster.RemoveFinalizer(ctx, k, o, rule)
+			err := u.engine.Cluster.RemoveFinalizer(ctx, k, o, r.Name)
 			if apierrors.IsConflict(err) {
 				if live, readErr := u.engine.Cluster.Resource(k, o.GetNamespace()).Get(ctx, o.GetName(),
 					metav1.GetOptions{}); readErr == nil {
@@ -181,22 +266,22 @@ func (u *uninstaller) removeAnnotation(ctx context.Context, k ident.Kind, o *wat
 		return nil
 	}
 	subject := ident.SubjectOf(k, o)
-	return u.act("remove the annotation of", subject, "annotation "+rules.AnnotationStatus+" removed", func() error {
+	return u.act(ctx, "remove the annotation of", subject, "annotation "+rules.AnnotationStatus+" removed", func() error {
 		return u.engine.Cluster.RemoveAnnotation(ctx, k, o)
 	})
 }
 
-func (u *uninstaller) unpatch(ctx context.Context, rule string, k ident.Kind, o *watch.Object) error {
-	if !plan.PatcherOf(&rules.Rule{Name: rule}).HasPatched(o) {
+func (u *uninstaller) unpatch(ctx context.Context, r inventory.RemovedRule, k ident.Kind, o *watch.Object) error {
+	rule, subject := &rules.Rule{Name: r.Name}, ident.SubjectOf(k, o)
+	if !plan.PatcherOf(rule).HasPatched(o) || u.keeps(r, subject, "patch") {
 		return nil
 	}
-	subject := ident.SubjectOf(k, o)
 	if o.Paused() {
 		u.Tell(subject, "patch kept: it is paused")
 		return nil
 	}
-	return u.act("revert the patch of", subject, "patch reverted", func() error {
-		return u.engine.Cluster.RevertPatch(ctx, k, o, &rules.Rule{Name: rule})
+	return u.act(ctx, "revert the patch of", subject, "patch reverted", func() error {
+		return u.engine.Cluster.RevertPatch(ctx, k, o, rule)
 	})
 }
 
@@ -223,7 +308,7 @@ func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRul
 		if shares := o.Shares(); len(shares) > 0 && owner.UID != shares[len(shares)-1].Owner.UID {
 			done = "no longer shared by " + owner.String()
 		}
-		errs = append(errs, u.act("delete", subject, done, func() error {
+		errs = append(errs, u.act(ctx, "delete", subject, done, func() error {
 			_, err := u.engine.Cluster.DeleteOwned(ctx, &rules.Rule{Name: r.Name}, k, o, owner,
 				metav1.DeletePropagationBackground, access.Stays)
 			return err
@@ -239,7 +324,7 @@ func (u *uninstaller) deleteOwn(ctx context.Context, kind string, by dynamic.Res
 	var err error
 	if u.DryRun {
 		_, err = by.Get(ctx, name, metav1.GetOptions{})
-	} else {
+	} else if err = u.mayChange(ctx); err == nil {
 		err = by.Delete(ctx, name, metav1.DeleteOptions{})
 	}
 	if answer.IsAbsent(err) {

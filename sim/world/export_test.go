@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"reconcel/engine"
+	"reconcel/engine/access"
 	"reconcel/engine/discover"
 	"reconcel/rules"
 )
@@ -80,4 +82,11 @@ func (ks *unserved) Find(ctx context.Context, gvk schema.GroupVersionKind) (disc
 		return discover.Kind{}, discover.NoKindError{GVK: gvk}
 	}
 	return ks.kinds.Find(ctx, gvk)
+}
+
+// Uninstall removes an installation of systemNamespace from the cluster.
+func (w *World) Uninstall(ctx context.Context, name string, what engine.Uninstallation) error {
+	return engine.UninstallWith(ctx, engine.Dependencies{Client: w.client, Kinds: w.kinds, Events: w.cluster, Clock: w.clock,
+		Queue: NewQueue(w.clock), Random: evenly, InFlight: 1},
+		access.Options{Log: w.options.Log, Namespace: systemNamespace, Name: name}, what)
 }
