@@ -63,8 +63,8 @@ func (r *ruleFiles) given() error {
 }
 
 // namespaceList is a flag that names the namespaces to watch. Without the flag,
-// reconcel watches all namespaces. An empty value is an error, so that a mistake
-// never widens the scope.
+// reconcel watches all namespaces. An empty value of the flag or in reconcel.yaml is an
+// error, so that a mistake never widens the scope. An empty variable is as one that is not set.
 type namespaceList []string
 
 func (n *namespaceList) flag(flags *pflag.FlagSet, usage string) {

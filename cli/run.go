@@ -52,9 +52,9 @@ those that were valid last in the same files.
 
 Every flag below is also a setting: --log-level, for example, is RECONCEL_LOG_LEVEL
 in the environment and log-level in reconcel.yaml. A flag takes precedence over the
-environment, the environment over the file, and the file over the default. The file
-is reconcel.yaml in the working directory, or the one that --config or
-RECONCEL_CONFIG names; paths in it are relative to it.
+environment, the environment over the file, and the file over the default. An empty
+variable counts as not set. The file is reconcel.yaml in the working directory, or the
+one that --config or RECONCEL_CONFIG names; paths in it are relative to it.
 
 Before it changes anything, run checks the rules against the schemas of the
 cluster, as validate --crd does with CRDs, and exits if they were never valid. Rules for

@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -83,6 +84,24 @@ func TestSettingsPrecedence(t *testing.T) {
 				t.Errorf("%s is %s, expected %s", c.setting, got[c.setting], c.want)
 			}
 		})
+	}
+}
+
+// TestEmptyVariables sets each variable to nothing. It is then as if it were not set: the file counts, and without the
+// file the default.
+func TestEmptyVariables(t *testing.T) {
+	const file = "namespaced: [a]\nname: b\nrules: [c]\nworkers: 2\nleader-elect: false\n"
+	for _, file := range []string{"", file} {
+		want, err := resolved(t, nil, nil, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name := range want {
+			got, err := resolved(t, nil, map[string]string{"RECONCEL_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")): ""}, file)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%s: error %v (-want +got)\n%s", name, err, diff)
+			}
+		}
 	}
 }
 
