@@ -87,7 +87,9 @@ ServiceAccount, the permissions that the rules need (the output of rbac), a
 ConfigMap with the rules, Deployment, PodDisruptionBudget, Service, NetworkPolicy,
 and a FlowSchema for the Lease.
 
-The CRDs of the rules are not included: apply them first.
+The CRDs of the rules are not included: apply them first. With more than about 250 KiB
+of rules, apply the objects with kubectl apply --server-side: kubectl's annotation with
+the last applied object would be too large.
 
 With --admission, manifests also prints policies: whoever creates or changes a
 resource must be allowed to do what the rules do for it.
@@ -175,12 +177,19 @@ func (c deployCommand) manifests(f *deployFlags) error {
 	}
 	// Create the admission policies first, so that they guard everything after them.
 	all := append(policies, f.options.Manifests(permissions, files)...)
+	large, apply := deploy.NeedServerSide(files), "kubectl apply"
+	if large {
+		apply += " --server-side"
+	}
 	if f.kustomize != "" {
 		base, err := f.options.Base(all, files)
 		if err != nil {
 			return exit.Failure(err)
 		}
-		return c.writeFolder(f.kustomize, base, "apply it with: kubectl apply -k")
+		return c.writeFolder(f.kustomize, base, "apply it with: "+apply+" -k")
+	}
+	if large {
+		c.out.say("the rules are too large for the annotation of kubectl apply: use %s", apply)
 	}
 	return c.deliverManifests(all, f.written)
 }

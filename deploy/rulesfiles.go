@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/api/validation"
 
 	"reconcel/rules/source"
 )
@@ -42,6 +44,18 @@ func Files(sources []source.File) ([]RulesFile, error) {
 			"names", size, mostRules)
 	}
 	return files, nil
+}
+
+// NeedServerSide reports whether rules files are too large for a client-side kubectl apply, which stores the whole
+// ConfigMap in an annotation of it.
+func NeedServerSide(files []RulesFile) bool {
+	data := map[string]string{}
+	for _, f := range files {
+		data[f.Key] = string(f.Text)
+	}
+	stored, err := json.Marshal(data)
+	const others = 4 << 10 // the other fields and annotations of the ConfigMap
+	return err == nil && len(stored)+others > validation.TotalAnnotationSizeLimitB
 }
 
 // keyOf returns the shortest suffix of a file's path that is unique.

@@ -47,3 +47,13 @@ func TestFilesThatDoNotFit(t *testing.T) {
 		t.Errorf("same key: got %v", err)
 	}
 }
+
+// TestFilesForServerSideApply compares with the annotation of a client-side kubectl apply.
+func TestFilesForServerSideApply(t *testing.T) {
+	for lines, want := range map[int]bool{1: false, 46_000: false, 48_000: true, 200_000: true} {
+		files := []deploy.RulesFile{{Key: "a.yaml", Text: bytes.Repeat([]byte("# x\n"), lines/2)}, {Key: "b.yaml", Text: bytes.Repeat([]byte("\"\"\n"), lines/2)}}
+		if got := deploy.NeedServerSide(files); got != want {
+			t.Errorf("%d lines: %v", lines, got)
+		}
+	}
+}
