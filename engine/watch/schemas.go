@@ -13,12 +13,16 @@ import (
 	"reconcel/rules/schema"
 )
 
-// A Watcher requests the schema of a new kind at this interval, at most this many
-// times. The API server publishes it with a delay, and an aggregated API may have none.
+// A Watcher requests the schema of a new kind at this interval, this many times, and then with growing
+// intervals. The API server publishes it with a delay, and an aggregated API may have none.
 const (
 	schemaRetry   = time.Second
 	schemaRetries = 30
 )
+
+func lateSchemaBackoff() wait.Backoff {
+	return wait.Backoff{Duration: schemaPoll, Factor: 2, Jitter: 0.1, Steps: 100, Cap: 5 * time.Minute}
+}
 
 // schemaPoll is how often a Watcher checks for changed schemas, and how long a check may take. Each
 // check is one request of about 10 KB, for which the API server has no ETag. It is also the only
@@ -37,22 +41,32 @@ func (ws *Watcher) learnOwnership(ctx context.Context, w *Watch, c *Cache) {
 	if !w.IsCustom() {
 		return
 	}
-	found, tries := discover.Ownership{}, 0
-	_ = wait.PollUntilContextCancel(ctx, schemaRetry, true, func(ctx context.Context) (bool, error) {
-		var err error
+	var err error
+	learn := func(ctx context.Context) bool {
+		var found discover.Ownership
 		if found, err = ws.Kinds.Ownership(ctx, c.kind.GVK); err == nil {
-			return true, nil
+			c.ownership.Store(&found)
+			w.onListed()
 		}
-		tries++
-		if tries == schemaRetries && w.GetsConditions() {
-			ws.Log.Warn("schema not published, conditions are not written", "kind", c.kind.GVK.String(), "error", err)
-		}
-		return tries >= schemaRetries, nil
-	})
-	if ctx.Err() == nil {
-		c.ownership.Store(&found)
-		w.onListed()
+		return err == nil
 	}
+	tries := 0
+	_ = wait.PollUntilContextCancel(ctx, schemaRetry, true, func(ctx context.Context) (bool, error) {
+		tries++
+		return learn(ctx) || tries >= schemaRetries, nil
+	})
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	if w.GetsConditions() {
+		ws.Log.Warn("schema not published, conditions are not written", "kind", c.kind.GVK.String(), "error", err)
+	}
+	unknown := &discover.Ownership{}
+	c.ownership.Store(unknown)
+	w.onListed()
+	_ = lateSchemaBackoff().DelayFunc().Until(ctx, false, false, func(ctx context.Context) (bool, error) {
+		return c.ownership.Load() != unknown || learn(ctx), nil // relearnOwnership may have been faster.
+	})
 }
 
 // FollowSchemas polls the cluster's schemas until ctx ends. It calls published with
