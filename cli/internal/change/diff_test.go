@@ -168,6 +168,21 @@ func TestSecretsAreMasked(t *testing.T) {
 	}
 }
 
+// TestDiffTitles names what a change is about.
+func TestDiffTitles(t *testing.T) {
+	of := Object{"v1", "Foo", "ns", "x"}
+	for want, c := range map[string]Change{
+		`Foo/ns/x: rule "a", child "b": created`: {Primary: of, Rule: "a", Child: "b", Action: outcome.Created},
+		`Foo/ns/x: rule "a", status: configured`: {Primary: of, Rule: "a", Part: StatusPart, Action: outcome.Configured},
+		`Foo/ns/x: status: configured`:           {Primary: of, Part: StatusPart, Action: outcome.Configured},
+		`Foo/ns/x: rejected (too long)`:          {Primary: of, Action: outcome.Rejected, Reason: "too long"},
+	} {
+		if got := c.title(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
 func TestDiffJSON(t *testing.T) {
 	configured := changeOf(t, "ConfigMap", outcome.Configured, configMap(map[string]any{"a": "<1>"}, nil), configMap(map[string]any{"a": "2"}, nil))
 	refused := Change{Primary: configured.Primary, Rule: "foo", Object: configured.Primary, Part: StatusPart, Action: outcome.Rejected, Reason: "too long"}

@@ -36,16 +36,23 @@ func (c *Change) title() string {
 	return title
 }
 
-// subject names the rule and the child or part of a change.
+// subject names the rule, the child and the part of a change, as far as it has them: the
+// rule that has written a status may be gone.
 func (c *Change) subject() string {
-	subject := fmt.Sprintf("%s: rule %q", c.Primary, c.Rule)
+	var about []string
+	if c.Rule != "" {
+		about = append(about, fmt.Sprintf("rule %q", c.Rule))
+	}
 	if c.Child != "" {
-		subject += fmt.Sprintf(", child %q", c.Child)
+		about = append(about, fmt.Sprintf("child %q", c.Child))
 	}
 	if c.Part != "" {
-		subject += ", " + string(c.Part)
+		about = append(about, string(c.Part))
 	}
-	return subject
+	if len(about) == 0 {
+		return c.Primary.String()
+	}
+	return c.Primary.String() + ": " + strings.Join(about, ", ")
 }
 
 // subjectAndObject is the subject for lines without the header of a diff.

@@ -51,6 +51,13 @@ func TestDone(t *testing.T) {
 	r.contains(t, "2 Foo: done configured (rule one)")
 }
 
+// TestStatusOfNoRule drops the status of the only rule that has one.
+func TestStatusOfNoRule(t *testing.T) {
+	const child = "  - id: a\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: '${self.metadata.name}'}}\n"
+	_, plan := ruled(t, child+"  status: {availableReplicas: 1}\n", 2)
+	plan(child).contains(t, `2 Foo: status configured status: {"availableReplicas":1} removed team/f0, team/f1`)
+}
+
 // TestNewFailures adds failures to a rule that fails already. Those that the running rules have are no part of the plan,
 // wherever they are in the file.
 func TestNewFailures(t *testing.T) {

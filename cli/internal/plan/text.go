@@ -163,11 +163,13 @@ func (g *Group) title() string {
 	if g.Risk != "" && g.Risk != Replaces {
 		title += ", which " + string(g.Risk)
 	}
-	title += fmt.Sprintf(" (rule %s", g.Rule)
-	if g.Child != "" {
-		title += ", child " + g.Child
+	switch {
+	case g.Rule == "": // The status, if no rule writes it any more.
+		return title
+	case g.Child == "":
+		return title + fmt.Sprintf(" (rule %s)", g.Rule)
 	}
-	return title + ")"
+	return title + fmt.Sprintf(" (rule %s, child %s)", g.Rule, g.Child)
 }
 
 // Summary returns all lines about a group without its diff, with the first few objects.
