@@ -22,9 +22,13 @@ func (e *Engine) RecordRejected(r *inventory.Rejected) {
 // of an earlier process.
 func (e *Engine) followRejected(ctx context.Context) {
 	const retryEvery = 5 * time.Second
+	var problem outcome.Problem
 	for ctx.Err() == nil {
-		if err := e.Inventory.SetRejected(ctx, e.rejected.Load()); err != nil && ctx.Err() == nil {
+		err := e.Inventory.SetRejected(ctx, e.rejected.Load())
+		if ctx.Err() == nil && problem.IsNews(err) {
 			e.Log.Warn("background task failed, will retry", "task", "rejected rules", "error", err)
+		}
+		if err != nil {
 			outcome.Sleep(ctx, retryEvery)
 			continue
 		}

@@ -137,6 +137,7 @@ func (a *Admission) logAdmission(v *plan.AdmissionResult) {
 func (a *Admission) Recheck(ctx context.Context, pl *plan.Plan) {
 	tick := time.NewTicker(recheckEvery)
 	defer tick.Stop()
+	var problem outcome.Problem
 	for {
 		select {
 		case <-ctx.Done():
@@ -147,8 +148,11 @@ func (a *Admission) Recheck(ctx context.Context, pl *plan.Plan) {
 			}
 		case <-pl.Unchecked:
 		}
-		if err := a.reconsider(ctx, pl); err != nil && ctx.Err() == nil {
+		err := a.reconsider(ctx, pl)
+		if ctx.Err() == nil && problem.IsNews(err) {
 			a.Log.Warn("background task failed, will retry", "task", "installation check", "error", err)
+		}
+		if err != nil {
 			outcome.Sleep(ctx, time.Second)
 			pl.AskCheck()
 		}

@@ -117,31 +117,34 @@ func (r *Rollouts) logRollout(pk *plan.PrimaryKind, is inventory.Rollout) {
 
 // WatchPending looks for approvals and continues rollouts until ctx ends.
 func (r *Rollouts) WatchPending(ctx context.Context, pl *plan.Plan) {
+	var decided, reloaded outcome.Problem
 	for ctx.Err() == nil {
 		again, err := r.DecidePending(ctx, pl)
-		if err != nil && ctx.Err() == nil {
+		if ctx.Err() == nil && decided.IsNews(err) {
 			r.Log.Warn("background task failed, will retry", "task", "held rules", "error", err)
 		}
 		if again {
-			r.reload(ctx, pl)
+			err = r.reload(ctx, pl)
+			if ctx.Err() == nil && reloaded.IsNews(err) {
+				r.Log.Warn("background task failed, will retry", "task", "reload of held rules", "error", err)
+			}
 		}
 		outcome.Sleep(ctx, pendingInterval)
 	}
 }
 
 // reload loads the program of a plan again, which ends ctx if it succeeds.
-func (r *Rollouts) reload(ctx context.Context, pl *plan.Plan) {
+func (r *Rollouts) reload(ctx context.Context, pl *plan.Plan) error {
 	again := access.Reload{Program: pl.Loaded, Done: make(chan error, 1)}
 	select {
 	case r.Reloads <- again:
 	case <-ctx.Done():
-		return
+		return ctx.Err()
 	}
 	select {
 	case err := <-again.Done:
-		if err != nil && ctx.Err() == nil {
-			r.Log.Warn("background task failed, will retry", "task", "reload of held rules", "error", err)
-		}
+		return err
 	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

@@ -116,12 +116,14 @@ func (c *Cleanup) LogKept(kept []inventory.KeptRule) {
 	}
 }
 
-// untilDone retries a task until it succeeds or ctx ends.
+// untilDone retries a task until it succeeds or ctx ends. It logs each new problem once: a paused primary may keep
+// what a task is to remove for days.
 func (c *Cleanup) untilDone(ctx context.Context, what string, try func(context.Context) error) {
+	var problem outcome.Problem
 	_ = outcome.RetryBackoff().DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
 		err := try(ctx)
 		switch {
-		case err == nil || ctx.Err() != nil:
+		case ctx.Err() != nil, !problem.IsNews(err):
 		case errors.Is(err, watch.ErrNotListed), discover.IsNoKind(err):
 			c.Log.Debug("background task failed, will retry", "task", what, "error", err)
 		default:

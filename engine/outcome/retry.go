@@ -35,6 +35,18 @@ func RetryBackoff() wait.Backoff {
 	return wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 100, Cap: 30 * time.Second}
 }
 
+// A Problem is the last error of a task that is retried. The zero value is a task without one.
+type Problem struct{ text string }
+
+// IsNews notes the result of an attempt, and reports whether it is an error that the attempt before did not have.
+func (p *Problem) IsNews(err error) bool {
+	before := p.text
+	if p.text = ""; err != nil {
+		p.text = err.Error()
+	}
+	return p.text != "" && p.text != before
+}
+
 // Jitter changes a delay by up to 20 % in both directions.
 func Jitter(d time.Duration, random func() float64) time.Duration {
 	return time.Duration(float64(d) * (0.8 + 0.4*random()))
