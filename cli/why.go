@@ -29,8 +29,10 @@ line and column, and the values that they read, through lets and other children 
 the fields of the resource and of looked-up objects. Without PATH, explain why the object
 exists, or why it does not. With --condition, explain a condition of a resource.
 
-KIND/NAME is a resource of the rules or one of its children. PATH is written as in
-spec.template.spec.containers[0].image or spec.template.spec.containers[name=app].image.
+KIND/NAME is a resource of the rules or one of its children. If it is both, why explains
+a field by the rule that sets it, and --condition is about the resource. PATH is written
+as in spec.template.spec.containers[0].image or
+spec.template.spec.containers[name=app].image.
 
 In a cluster, why also prints the live value, the manager that wrote it last, and what
 reconcel does about it:

@@ -76,14 +76,19 @@ func (c *Cluster) Primary(ctx context.Context, program *rules.Program,
 // Named returns the object that a target names.
 func (c *Cluster) Named(ctx context.Context, k *discover.Kind, namespace string,
 	t Target) (*unstructured.Unstructured, error) {
-	u, err := c.Resource(k, namespace).Get(ctx, t.Name, metav1.GetOptions{})
-	if !apierrors.IsNotFound(err) {
-		return u, err
+	u, err := Get(ctx, c.Resource(k, namespace), t.Name)
+	if u == nil && err == nil {
+		err = NotFound(k, namespace, t)
 	}
+	return u, err
+}
+
+// NotFound returns the error for an object that a target names and that does not exist.
+func NotFound(k *discover.Kind, namespace string, t Target) error {
 	if k.Namespaced {
-		return nil, fmt.Errorf("%s not found in namespace %s", t.Text, namespace)
+		return fmt.Errorf("%s not found in namespace %s", t.Text, namespace)
 	}
-	return nil, fmt.Errorf("%s not found", t.Text)
+	return fmt.Errorf("%s not found", t.Text)
 }
 
 // Inventories returns the inventories of all installations. On an error, some may be missing.

@@ -18,10 +18,8 @@ func Ask(all []*Subject, q Question, isOf func(rules.Identity) bool) (*Answer, e
 		exact, maybe = append(exact, e...), append(maybe, m...)
 	}
 	switch {
-	case len(exact) == 1:
-		return exact[0].answer(q)
-	case len(exact) > 1 && !differ(exact):
-		return exact[0].answer(q) // Several resources share it.
+	case len(exact) > 0 && !differ(exact):
+		return answerOf(exact, q)
 	case len(exact) > 1:
 		return nil, &UnknownError{fmt.Sprintf("%s: several objects have that name, choose one with -n: %s", q.Target.Text,
 			strings.Join(names(exact), ", "))}
@@ -32,6 +30,33 @@ func Ask(all []*Subject, q Question, isOf func(rules.Identity) bool) (*Answer, e
 		return a, nil
 	}
 	return nil, unknownObject(all, q)
+}
+
+// answerOf answers a question about an object that is a primary, a child, or both. Several resources may share it.
+func answerOf(parts []subjectPart, q Question) (*Answer, error) {
+	isChild := func(p subjectPart) bool { return p.child != nil }
+	i := slices.IndexFunc(parts, isChild)
+	j := slices.IndexFunc(parts, func(p subjectPart) bool { return !isChild(p) })
+	if i < 0 || j < 0 {
+		return parts[0].answer(q)
+	}
+	child, primary := parts[i], parts[j]
+	switch {
+	case q.Condition != "", q.Path != "" && !child.sets(q.Path) && primary.sets(q.Path):
+		return primary.answer(q)
+	case q.Path != "":
+		return child.answer(q)
+	}
+	a := child.existence()
+	a.Children = primary.children(false)
+	return a, nil
+}
+
+// sets reports whether the rules render a field of the object.
+func (p subjectPart) sets(field string) bool {
+	whole, _ := p.object()
+	path, err := Find(whole, field)
+	return err == nil && valueAt(whole, path) != nil
 }
 
 // rendersAny reports whether a question may be about an object of some subjects.

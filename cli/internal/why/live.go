@@ -31,27 +31,34 @@ type Reader struct {
 	unknown error // why a kind that the object may be of, or belong to, is not known
 }
 
-// Ask answers a question about an object of the cluster, or one that the rules want there.
+// Ask answers a question about an object of the cluster, or one that the rules want there. It may be a primary, a
+// child, or both.
 func (r *Reader) Ask(ctx context.Context, q Question) (*Answer, error) {
 	r.lists = cluster.NewLists(r.Cluster)
 	primary, k, err := r.Cluster.Primary(ctx, r.Rules.Program, q.Target)
 	if !r.tolerate(err) {
 		return nil, err
 	}
+	var own *Subject
 	if k != nil {
-		self, err := r.Cluster.Named(ctx, k, q.Namespace, q.Target)
+		self, err := cluster.Get(ctx, r.Cluster.Resource(k, q.Namespace), q.Target.Name)
 		if err != nil {
 			return nil, err
 		}
-		s, err := r.subject(ctx, primary, self)
-		if err != nil {
-			return nil, err
+		if self != nil {
+			if own, err = r.subject(ctx, primary, self); err != nil {
+				return nil, err
+			}
 		}
-		return Ask([]*Subject{s}, q, func(id rules.Identity) bool { return id == s.Self })
 	}
-	answer, err := r.askChild(ctx, q)
-	if _, absent := errors.AsType[*UnknownError](err); absent && r.unknown != nil {
-		return nil, fmt.Errorf("%s: %w", q.Target.Text, r.unknown)
+	answer, err := r.ask(ctx, own, q)
+	if _, absent := errors.AsType[*UnknownError](err); absent && own == nil {
+		switch {
+		case r.unknown != nil:
+			return nil, fmt.Errorf("%s: %w", q.Target.Text, r.unknown)
+		case k != nil:
+			return nil, cluster.NotFound(k, q.Namespace, q.Target)
+		}
 	}
 	return answer, err
 }
@@ -66,9 +73,10 @@ func (r *Reader) tolerate(err error) bool {
 	return err == nil
 }
 
-// askChild answers a question about a child. Its marks name the resources that it belongs to. If these do not render
-// it, or it does not exist, all resources of its rules may want it.
-func (r *Reader) askChild(ctx context.Context, q Question) (*Answer, error) {
+// ask answers a question about an object that may be a primary, whose subject is then given, and a child. Its marks
+// name the resources that it belongs to. If these do not render it, or it does not exist, all resources of its rules
+// may want it.
+func (r *Reader) ask(ctx context.Context, own *Subject, q Question) (*Answer, error) {
 	kinds, known := map[*rules.Primary]*discover.Kind{}, map[schema.GroupVersionKind]bool{}
 	for _, primary := range r.Rules.Program.Primaries() {
 		child, err := r.childKind(ctx, primary, q.Target)
@@ -79,16 +87,20 @@ func (r *Reader) askChild(ctx context.Context, q Question) (*Answer, error) {
 			kinds[primary], known[child.GVK] = child, true
 		}
 	}
-	if len(kinds) == 0 {
+	if len(kinds) == 0 && own == nil {
 		return nil, &UnknownError{q.Target.Text + ": no rule is for that kind, and no rule renders it"}
 	}
-	isOf := func(id rules.Identity) bool { return known[id.GVK] }
+	isOf := func(id rules.Identity) bool { return known[id.GVK] || own != nil && id == own.Self }
 	subjects, err := r.subjects(ctx, kinds, q, r.owners)
 	if err == nil && !rendersAny(subjects, q, isOf) {
 		subjects, err = r.subjects(ctx, kinds, q, r.all)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if own != nil {
+		subjects = slices.DeleteFunc(subjects, func(s *Subject) bool { return s.Self == own.Self })
+		subjects = append(subjects, own)
 	}
 	return Ask(subjects, q, isOf)
 }

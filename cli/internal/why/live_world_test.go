@@ -258,6 +258,35 @@ func TestWhoHasAChild(t *testing.T) {
 	})
 }
 
+// TestAResourceThatIsAChild asks about objects of a kind that one rule makes and another one is for.
+func TestAResourceThatIsAChild(t *testing.T) {
+	const chain = `- name: first
+  for: {apiVersion: v1, kind: ServiceAccount, selector: {matchLabels: {web: "true"}}}
+  children:
+  - {id: config, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-config", labels: {next: "true"}}, data: {size: "${self.metadata.labels.size}"}}}
+- name: second
+  for: {apiVersion: v1, kind: ConfigMap, selector: {matchLabels: {next: "true"}}}
+  patch: {metadata: {annotations: {patched: "${self.metadata.name}"}}}
+  children:
+  - {id: secret, template: {apiVersion: v1, kind: Secret, metadata: {name: "${self.metadata.name}"}}}
+`
+	const users = `{apiVersion: v1, kind: ConfigMap, metadata: {name: plain, namespace: default, labels: {next: "true"}}, data: {size: "9"}}`
+	const child = `^Child: +config of ServiceAccount/default/web, rule first$`
+	l := liveIn(t, chain, web, users)
+	l.says("configmap/web-config", "data.size", child, `^Value: +"1"$`, `^In cluster: +"1", in sync$`, `self.metadata.labels.size = "1"`)
+	l.says("configmap/web-config", "metadata.annotations.patched", `^Value: +"web-config"$`, `^In cluster: +"web-config", in sync$`, `self.metadata.name = "web-config"`)
+	l.says("configmap/web-config", "", child, `^State: +ready$`, `^Children:$`, `secret`)
+	l.says("configmap/plain", "data.size", `^In cluster: +"9", not set by the rules$`)
+	l.says("configmap/plain", "", `^Children:$`)
+	if got, want := l.why("default", "configmap/none", ""), "error: configmap/none not found in namespace default"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	l.deletes(configMaps, "web-config")
+	l.says("configmap/web-config", "data.size", child, `^State: +missing`, `^Value: +"1"$`)
+	l.put(strings.Replace(users, "plain", "web-config", 1))
+	l.says("configmap/web-config", "data.size", child, `^State: +failed: the name is taken`, `^Value: +"1"$`)
+}
+
 // TestASecretIsWithheld has a resource that is a Secret.
 func TestASecretIsWithheld(t *testing.T) {
 	l := liveIn(t, `- name: copies
