@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/record/util"
 	"k8s.io/utils/lru"
 
+	"reconcel/engine/answer"
 	"reconcel/engine/leader"
 )
 
@@ -53,6 +54,7 @@ type Broadcaster struct {
 	mu      sync.Mutex
 	seed    maphash.Seed
 	series  *lru.Cache              // *series by the hash of their content
+	topics  *lru.Cache              // *topicOfWarnings by the hash of their content without a note
 	delayed map[*series]*time.Timer // nil after Stop
 	logged  time.Time               // when a dropped Event was last logged
 }
@@ -72,7 +74,8 @@ func NewBroadcaster(client Client, log *slog.Logger, metrics prometheus.Register
 	host, _ := os.Hostname() // An instance without a name is still a valid one.
 	b := &Broadcaster{
 		client: client, log: log, instance: Reporter + "-" + host, unsent: make(chan *series, mostUnsent),
-		seed: maphash.MakeSeed(), series: lru.New(mostSeries), delayed: map[*series]*time.Timer{},
+		seed: maphash.MakeSeed(), series: lru.New(mostSeries), topics: lru.New(mostSeries),
+		delayed: map[*series]*time.Timer{},
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "reconcel_events_dropped_total", Help: "Events that the API server rejected, or that exceeded the queue.",
 		}),
@@ -107,11 +110,24 @@ func (b *Broadcaster) Stop() {
 	b.running.Wait()
 }
 
-// content is what makes two Events the same.
+// content is what makes two Events the same. Of the note of a Warning it has the shape, because Warnings quote the
+// messages of failed requests, and no note once there were too many different ones.
 type content struct {
 	about                           corev1.ObjectReference
 	eventType, reason, action, note string
 }
+
+// A topicOfWarnings counts the different notes of the Warnings about one object for one reason. Like client-go's
+// aggregator, a Broadcaster combines them when there were mostNotes within noteInterval.
+type topicOfWarnings struct {
+	since time.Time
+	notes int
+}
+
+const (
+	mostNotes    = 10
+	noteInterval = 10 * time.Minute
+)
 
 // Record records an Event about an object. Repeated Events increment the count of
 // the first one. The note has at most LongestNote bytes.
@@ -123,21 +139,47 @@ func (b *Broadcaster) Record(about corev1.ObjectReference, eventType, reason, ac
 func (b *Broadcaster) record(about corev1.ObjectReference, eventType, reason, action, note string, at time.Time) {
 	same := content{about, eventType, reason, action, note}
 	same.about.ResourceVersion = ""
+	if eventType == corev1.EventTypeWarning {
+		same.note = answer.Shape(note)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	key := maphash.Comparable(b.seed, same)
-	var s *series
-	if seen, ok := b.series.Get(key); ok {
-		s = seen.(*series)
-	} else {
-		s = &series{}
-		b.series.Add(key, s)
-	}
+	s := b.seriesLocked(same, at)
 	s.count, s.last = s.count+1, at
 	if s.next == nil { // Otherwise it is queued or delayed.
 		s.next = b.newEvent(about, eventType, reason, action, note, at)
 		b.scheduleLocked(s)
 	}
+}
+
+// seriesLocked returns the series of an Event, and adds it if it is new.
+func (b *Broadcaster) seriesLocked(same content, at time.Time) *series {
+	if seen, ok := b.series.Get(maphash.Comparable(b.seed, same)); ok {
+		return seen.(*series)
+	}
+	if same.eventType == corev1.EventTypeWarning && b.hasManyNotesLocked(same, at) {
+		same.note = ""
+	}
+	key := maphash.Comparable(b.seed, same)
+	if seen, ok := b.series.Get(key); ok {
+		return seen.(*series)
+	}
+	s := &series{}
+	b.series.Add(key, s)
+	return s
+}
+
+// hasManyNotesLocked counts a new note of a Warning, and reports whether there were too many.
+func (b *Broadcaster) hasManyNotesLocked(same content, at time.Time) bool {
+	same.note = ""
+	key, t := maphash.Comparable(b.seed, same), &topicOfWarnings{since: at}
+	if seen, ok := b.topics.Get(key); ok && at.Sub(seen.(*topicOfWarnings).since) < noteInterval {
+		t = seen.(*topicOfWarnings)
+	} else {
+		b.topics.Add(key, t)
+	}
+	t.notes++
+	return t.notes > mostNotes
 }
 
 // discard drops an Event that is not sent, because too many wait.

@@ -373,3 +373,41 @@ func TestCountsAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// TestWarningsOfOneFailureAreOneEvent records Warnings that quote another port each time. Other Warnings about the object are
+// combined once there were too many.
+func TestWarningsOfOneFailureAreOneEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newBulletin(t)
+		l.Start(t.Context())
+		defer l.Stop()
+		warn := func(reason, format string, n int) {
+			time.Sleep(time.Second)
+			l.Record(corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "default", Name: "a", ResourceVersion: fmt.Sprint(n)},
+				corev1.EventTypeWarning, reason, "Test", fmt.Sprintf(format, n))
+		}
+		created := func() int {
+			synctest.Wait()
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return len(l.told)
+		}
+		for i := range 100 {
+			warn("Retrying", "read tcp 10.0.0.1:%d->10.0.0.2:443: connection reset by peer", 40000+i)
+		}
+		if n := created(); n != 1 {
+			t.Errorf("%d Events about one failure: %q", n, l.told)
+		}
+		for i := range 100 {
+			warn("Rejected", "replica %d is rejected", i)
+		}
+		if n := created(); n != 1+mostNotes+1 {
+			t.Errorf("%d Events about many failures, want one for each of %d, and one for the others: %q", n-1, mostNotes, l.told)
+		}
+		time.Sleep(noteInterval)
+		warn("Rejected", "replica %d is rejected", 1000)
+		if n := created(); n != 1+mostNotes+2 {
+			t.Errorf("%d Events about many failures after a while", n-1)
+		}
+	})
+}
