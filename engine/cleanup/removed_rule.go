@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"reconcel/engine/access"
+	"reconcel/engine/answer"
 	"reconcel/engine/decide"
 	"reconcel/engine/discover"
 	"reconcel/engine/ident"
@@ -47,9 +48,10 @@ func (c *Cleanup) DeleteRemovedRule(ctx context.Context, pl *plan.Plan, r invent
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		if now := joinFirst(problems); now != logged && now != "" {
+		now := joinFirst(problems)
+		if shape := answer.Shape(now); shape != logged && now != "" {
 			c.Log.Warn("removal of rule incomplete, will retry", "rule", r.Name, "kind", r.For, "error", now)
-			logged = now
+			logged = shape
 		}
 		return done, nil
 	})

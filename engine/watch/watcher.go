@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
+	"reconcel/engine/answer"
 	"reconcel/engine/discover"
 )
 
@@ -68,10 +69,14 @@ func (ws *Watcher) awaitKind(ctx context.Context, w *Watch) (discover.Kind, bool
 	}
 }
 
-// isNews stores a problem, and reports whether it differs from the previous one.
+// isNews reports whether a problem differs from the previous one, and stores it then.
 func isNews(problem *atomic.Pointer[error], err error) bool {
-	old := problem.Swap(&err)
-	return old == nil || (*old).Error() != err.Error()
+	old := problem.Load()
+	if old != nil && answer.Shape((*old).Error()) == answer.Shape(err.Error()) {
+		return false
+	}
+	problem.Store(&err)
+	return true
 }
 
 func (ws *Watcher) notServed(w *Watch, err error) {
