@@ -38,7 +38,7 @@ func crashes(w workload, ref *reference) (plans []plan) {
 var answers = []faultproxy.Answer{
 	{Code: 404, Body: faultproxy.PlainText}, {Code: 409},
 	{Code: 429, RetryAfter: 1}, {Code: 429}, {Code: 500}, {Code: 500, Body: faultproxy.WithoutReason, Message: "etcdserver: request timed out"},
-	{Code: 502, Body: faultproxy.PlainText}, {Code: 503}, {Code: 503, RetryAfter: 1}, {Code: 504},
+	{Code: 502, Body: faultproxy.PlainText}, {Code: 502, Body: faultproxy.WithID}, {Code: 503}, {Code: 503, RetryAfter: 1}, {Code: 504},
 }
 
 // faultsOfRequests are the faults of single requests.

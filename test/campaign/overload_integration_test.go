@@ -32,6 +32,7 @@ var overloads = []overload{
 	{"429 to writes", faultproxy.Answer{Code: 429, RetryAfter: 1}, faultproxy.Request.IsWrite, eachTenthBox},
 	{"500 to writes", faultproxy.Answer{Code: 500, Body: faultproxy.WithoutReason, Message: "etcdserver: request timed out"}, faultproxy.Request.IsWrite, eachTenthBox},
 	{"503 to writes", faultproxy.Answer{Code: 503, Body: faultproxy.PlainText}, faultproxy.Request.IsWrite, eachTenthBox},
+	{"502 with an id to writes", faultproxy.Answer{Code: 502, Body: faultproxy.WithID}, faultproxy.Request.IsWrite, eachTenthBox},
 	{"429 to all but Leases", faultproxy.Answer{Code: 429, RetryAfter: 1}, isNotLease, eachSecond},
 }
 

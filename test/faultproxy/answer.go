@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -25,7 +26,11 @@ const (
 	WithReason    Body = ""               // a Status as an API server sends it
 	WithoutReason Body = "without reason" // a Status with an empty reason, as when etcd fails
 	PlainText     Body = "plain text"     // as gateways send it
+	WithID        Body = "with an id"     // a Status whose message has another request id and port each time
 )
+
+// ids counts the bodies with an id.
+var ids atomic.Int64
 
 // reasons are the reasons that an API server sends with a status, because clients check
 // them.
@@ -50,6 +55,11 @@ func (a Answer) status() metav1.Status {
 	}
 	if a.Message == "" {
 		status.Message = fmt.Sprintf("the proxy says %d", a.Code)
+	}
+	if a.Body == WithID {
+		const firstPort, ports = 32768, 28232 // that Linux gives to clients
+		n := ids.Add(1)
+		status.Message += fmt.Sprintf(": request id %08x from 10.0.0.1:%d", n, firstPort+n%ports)
 	}
 	if a.Body != WithoutReason {
 		status.Reason = reasons[a.Code]

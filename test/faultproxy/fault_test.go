@@ -46,6 +46,7 @@ func TestFaults(t *testing.T) {
 		{"reply with Retry-After", faultproxy.Fault{Effect: faultproxy.Reply, Answer: faultproxy.Answer{Code: 429, RetryAfter: 7}, Times: 1}, "429 Status TooManyRequests 7, 200, 200, 200", 3},
 		{"reply without reason", faultproxy.Fault{Effect: faultproxy.Reply, Answer: answer(500, faultproxy.WithoutReason), Times: 1}, "500 Status, 200, 200, 200", 3},
 		{"reply in plain text", faultproxy.Fault{Effect: faultproxy.Reply, Answer: answer(404, faultproxy.PlainText), Times: 1}, "404, 200, 200, 200", 3},
+		{"reply with an id", faultproxy.Fault{Effect: faultproxy.Reply, Answer: answer(502, faultproxy.WithID), Times: 1}, "502 Status, 200, 200, 200", 3},
 		{"reply after commit", faultproxy.Fault{Effect: faultproxy.ReplyAfter, Answer: answer(504, ""), Times: 1}, "504 Status Timeout, 200, 200, 200", 4},
 		{"cut before commit", faultproxy.Fault{Effect: faultproxy.CutBefore, Skip: 2, Times: 1}, "200, 200, cut, 200", 3},
 		{"cut after commit", faultproxy.Fault{Effect: faultproxy.CutAfter, Skip: 2, Times: 1}, "200, 200, cut, 200", 4},
@@ -143,5 +144,26 @@ func TestLateWriteReachesTheServerAfterItsClientHasGone(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("the write never reached the server")
 		}
+	}
+}
+
+// TestBodyWithAnID reads two answers: each has another text.
+func TestBodyWithAnID(t *testing.T) {
+	_, proxy := start(t)
+	proxy.Inject(onPods, faultproxy.Fault{Effect: faultproxy.Reply, Answer: faultproxy.Answer{Code: 502, Body: faultproxy.WithID}})
+	var bodies [2]string
+	for i := range bodies {
+		response, err := do(t, "POST", proxy.URL()+pods)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies[i] = string(body)
+	}
+	if bodies[0] == bodies[1] || !strings.Contains(bodies[0], "request id") {
+		t.Errorf("the bodies are %q", bodies)
 	}
 }
