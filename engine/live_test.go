@@ -167,7 +167,7 @@ func TestRetriesSoonAfterAnOutage(t *testing.T) {
 		if longest > 30*time.Second || attempts > 15 {
 			t.Errorf("with jitter %v, a retry comes after up to %s, and there are %d attempts in the first minute", random, longest, attempts)
 		}
-		if first := limiter.When(ident.Request{Name: "b"}); first > 2*queue.FirstRetry {
+		if first := limiter.When(ident.Request{Name: "b"}); first > 2*outcome.FirstRetry {
 			t.Errorf("the first retry of another request comes after %s", first)
 		}
 	}

@@ -5,8 +5,11 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/engine/answer"
 	"reconcel/engine/decide"
+	"reconcel/engine/leader"
 	"reconcel/engine/outcome"
 	"reconcel/engine/watch"
 )
@@ -39,7 +42,12 @@ func (a *Answers) OutcomeOf(err error) outcome.Outcome {
 	}
 	answered := func(s outcome.State, reason string) outcome.Outcome {
 		o := became(s, reason)
-		o.Cause, o.Text = outcome.CauseOf(unplaced)
+		var patience time.Duration
+		if s == outcome.Retrying {
+			patience = alternation
+		}
+		cause, text := outcome.CauseOf(unplaced)
+		o.Cause, o.Text = a.Memory.Wordings.Report(reason+" "+at.String(), cause, text, a.Clock.Now(), patience)
 		return o
 	}
 	var conflict *outcome.ConflictError
@@ -72,26 +80,39 @@ func (a *Answers) OutcomeOf(err error) outcome.Outcome {
 		unplaced = outcome.Permission(unplaced)
 		return answered(outcome.Stalled, outcome.ReasonForbidden).After(outcome.Jitter(outcome.ForbiddenRetry, a.Random))
 	}
-	if apierrors.IsConflict(err) {
-		a.Metrics.CountError("Conflict")
-	} else {
-		a.Metrics.CountError(outcome.ReasonRetrying)
-	}
 	o := answered(outcome.Retrying, outcome.ReasonRetrying)
 	o.Err = err
+	switch postponed, is := errors.AsType[*outcome.PostponedError](err); {
+	case is:
+		return o.After(postponed.Rest)
+	case apierrors.IsConflict(err):
+		a.Metrics.CountError("Conflict")
+	default:
+		a.Metrics.CountError(outcome.ReasonRetrying)
+	}
 	return o
 }
 
-// NoteRejection records an error if it is a rejection. It returns the error to
-// report, which stays the same as long as the rejection is valid.
+// NoteRejection records an error if it is a rejection, or a failure whose repetition is left to the backoff. It returns
+// the error to report, which stays the same as long as the rejection is valid.
 func (a *Answers) NoteRejection(last **rejectedWrite, hash [16]byte, version string, err error) error {
 	before, now := *last, a.Clock.Now()
 	*last = nil
-	terminal, ok := errors.AsType[*outcome.TerminalError](err)
-	if !ok {
+	if err == nil {
+		return nil
+	}
+	terminal, rejected := errors.AsType[*outcome.TerminalError](err)
+	r := &rejectedWrite{Hash: hash, version: version, generation: a.Self.GetGeneration(), schemas: a.SchemaChanges.Load()}
+	if !rejected {
+		if isRetried(err) {
+			if before != nil && before.Hash == hash && before.generation == r.generation {
+				r.failures = before.failures + 1
+			}
+			r.Err, r.until = err, now.Add(outcome.Backoff(r.failures))
+			*last = r
+		}
 		return err
 	}
-	r := &rejectedWrite{Hash: hash, version: version, generation: a.Self.GetGeneration(), schemas: a.SchemaChanges.Load()}
 	if terminal.Reason == outcome.ReasonForbidden {
 		if r.denied = now; before != nil && !before.denied.IsZero() {
 			r.denied = before.denied
@@ -106,6 +127,27 @@ func (a *Answers) NoteRejection(last **rejectedWrite, hash [16]byte, version str
 	return terminal
 }
 
+// DeletionStands returns the error of the last deletion of an object if the same one
+// would be rejected again, or is left to the backoff.
+func (a *Answers) DeletionStands(o *watch.Object) error {
+	return a.Memory.Undeleted[o.GetUID()].Stands(a.Subject, [16]byte{}, o.GetResourceVersion())
+}
+
+// NoteDeletion is NoteRejection for the deletion of an object.
+func (a *Answers) NoteDeletion(o *watch.Object, err error) error {
+	last := a.Memory.Undeleted[o.GetUID()]
+	err = a.NoteRejection(&last, [16]byte{}, o.GetResourceVersion(), err)
+	if last == nil {
+		delete(a.Memory.Undeleted, o.GetUID())
+		return err
+	}
+	if a.Memory.Undeleted == nil {
+		a.Memory.Undeleted = map[types.UID]*rejectedWrite{}
+	}
+	a.Memory.Undeleted[o.GetUID()] = last
+	return err
+}
+
 // denied returns the error to report for a missing permission. An API server
 // that has just restarted denies all requests for some seconds, until it has
 // read its roles. So a denial is an error only when it lasts.
@@ -116,17 +158,25 @@ func (a *Answers) denied(err *outcome.TerminalError, since, now time.Time) *outc
 	return err
 }
 
-// A rejectedWrite is a write that the API server has rejected. The same body is
+// isRetried reports whether only time tells whether the repetition of a failed write helps. What is missing may appear
+// with an event, and a write that is stale or not sent did not fail.
+func isRetried(err error) bool {
+	return !errors.Is(err, decide.ErrStale) && !apierrors.IsConflict(err) && !answer.IsAbsent(err) &&
+		!outcome.NamespaceEnds(err) && !errors.Is(err, watch.ErrNotListed) && !errors.Is(err, leader.ErrNotLeading)
+}
+
+// A rejectedWrite is a write that the API server has rejected, or that has failed. The same body is
 // not sent again before the retry interval ends, unless the object, the primary
 // or a schema changes. Otherwise hundreds of events could repeat the write, each
 // with a slightly different error message.
 type rejectedWrite struct {
-	Err        *outcome.TerminalError
+	Err        error
 	Hash       [16]byte // of the body
 	version    string   // resourceVersion of the live object; "": it did not exist
 	generation int64    // of the primary
 	schemas    int64    // Engine.SchemaChanges
 	until      time.Time
+	failures   int       // that came before, of the same body for the same generation
 	denied     time.Time // since when a permission is missing; zero: another error
 }
 
@@ -137,7 +187,15 @@ func (r *rejectedWrite) Stands(p *Subject, hash [16]byte, version string) error 
 		r.schemas != p.SchemaChanges.Load() || !p.Clock.Now().Before(r.until) {
 		return nil
 	}
-	return r.Err
+	if _, rejected := errors.AsType[*outcome.TerminalError](r.Err); rejected {
+		return r.Err
+	}
+	return &outcome.PostponedError{Err: r.Err, Rest: r.until.Sub(p.Clock.Now())}
+}
+
+// Repeats reports whether a write is the one that was rejected or failed. Its repetition is no other repair or change.
+func (r *rejectedWrite) Repeats(hash [16]byte, version string) bool {
+	return r != nil && r.Hash == hash && r.version == version
 }
 
 // Rank sorts rejected writes after accepted ones.

@@ -26,6 +26,7 @@ type Memory struct {
 	Children     []*Written
 	byID         map[rules.Identity]*Written // index of children; nil while there are few
 	Deleted      map[types.UID]Deletion
+	Undeleted    map[types.UID]*rejectedWrite // deletions that failed
 	Status       WrittenStatus
 	Reads        watch.Reads
 	Bundle       *watch.Object            // the ConfigMap of a bundle as last seen; it may be deleted
@@ -40,6 +41,7 @@ type Memory struct {
 	Reconciled bool   // reconciled at least once since the start
 	Kept       string // last reported objects that stay although no rule renders them
 	Trouble    Trouble
+	Wordings   Wordings
 
 	Pause        plan.PauseState
 	PauseMistake string            // last reported mistake in the pause annotation; "": none
@@ -65,8 +67,9 @@ func (m *Memory) ForgetWrites() {
 // A Mark is a finalizer or an annotation that a rule keeps on the primary. Its damper delays the edits.
 type Mark struct {
 	decide.Damper
-	Written bool   // the annotation was written or removed by this process, and Text is what it then was
-	Text    string // "": removed
+	Rejected *rejectedWrite // the last edit of a finalizer; nil: it was accepted
+	Written  bool           // the annotation was written or removed by this process, and Text is what it then was
+	Text     string         // "": removed
 }
 
 // Unmark forgets a finalizer or annotation that the rule keeps no more.

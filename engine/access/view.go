@@ -153,7 +153,8 @@ func (p *View) Unlisted(ctx context.Context, r *rules.Rule) (kind, why string) {
 				err = unsure
 			}
 		}
-		return w.GVK.Kind, err.Error()
+		_, why = p.Memory.Wordings.Report(w.GVK.String(), "", err.Error(), p.Clock.Now(), alternation)
+		return w.GVK.Kind, why
 	}
 	return "", ""
 }

@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"time"
@@ -21,6 +22,30 @@ type TerminalError struct {
 func (e *TerminalError) Error() string { return e.Err.Error() }
 
 func (e *TerminalError) Unwrap() error { return e.Err }
+
+// A PostponedError is the error of a write that failed, and that is not repeated before its backoff has passed.
+type PostponedError struct {
+	Err  error
+	Rest time.Duration // of the backoff
+}
+
+func (e *PostponedError) Error() string { return e.Err.Error() }
+
+func (e *PostponedError) Unwrap() error { return e.Err }
+
+// isPostponed reports whether an error is not that of a request of this reconciliation.
+func isPostponed(err error) bool {
+	_, postponed := errors.AsType[*PostponedError](err)
+	return postponed
+}
+
+// firstError returns the first of two errors, unless only the second one is that of a request of this reconciliation.
+func firstError(a, b error) error {
+	if a == nil || b != nil && isPostponed(a) {
+		return b
+	}
+	return a
+}
 
 // A ConflictError means that another owner holds a name that we need.
 type ConflictError struct {

@@ -1,7 +1,6 @@
 package outcome
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -20,7 +19,7 @@ type Outcome struct {
 	named  bool // the text already names the position
 
 	Retry  time.Duration // until the next reconciliation; 0: when something changes
-	Err    error         // the first error that is retried with backoff
+	Err    error         // the first error that is retried with backoff, see firstError
 	Failed bool          // an object could not be written
 	Kept   []KeptObject
 }
@@ -69,6 +68,9 @@ func (at Position) prefix() string {
 	}
 	return fmt.Sprintf("rule %q, %s: ", at.Rule, at.about())
 }
+
+// String returns the position, as in a message.
+func (at Position) String() string { return at.prefix() }
 
 // ID returns the subject as in the log: web[2], or patch.
 func (at Position) ID() string {
@@ -126,7 +128,7 @@ func Worse(a, b Outcome) Outcome {
 	if b.State > a.State {
 		worst = b
 	}
-	worst.Err, worst.Failed, worst.Kept = cmp.Or(a.Err, b.Err), a.Failed || b.Failed, append(a.Kept, b.Kept...)
+	worst.Err, worst.Failed, worst.Kept = firstError(a.Err, b.Err), a.Failed || b.Failed, append(a.Kept, b.Kept...)
 	return worst.After(a.Retry).After(b.Retry)
 }
 

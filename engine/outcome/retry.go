@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"reconcel/engine/answer"
 )
 
 // Retry intervals for problems whose end sends no event to a watch.
@@ -36,20 +38,38 @@ func RetryBackoff() wait.Backoff {
 }
 
 // A Problem is the last error of a task that is retried. The zero value is a task without one.
-type Problem struct{ text string }
+type Problem struct{ shape string }
 
-// IsNews notes the result of an attempt, and reports whether it is an error that the attempt before did not have.
+// IsNews notes the result of an attempt, and reports whether it is an error that the attempt before did not have, see
+// answer.Shape.
 func (p *Problem) IsNews(err error) bool {
-	before := p.text
-	if p.text = ""; err != nil {
-		p.text = err.Error()
+	before := p.shape
+	if p.shape = ""; err != nil {
+		p.shape = answer.Shape(err.Error())
 	}
-	return p.text != "" && p.text != before
+	return p.shape != "" && p.shape != before
 }
+
+// Delays of a failed request or write: 40 ms, doubled at each failure up to 24 seconds.
+const (
+	FirstRetry = 40 * time.Millisecond
+	LastRetry  = 24 * time.Second
+)
+
+// Backoff returns the shortest delay after a failure that follows so many others, see Jitter.
+func Backoff(before int) time.Duration {
+	const most = 20 // Larger shifts would overflow.
+	return shortest(min(LastRetry, FirstRetry<<min(before, most)))
+}
+
+// jitterRange is the largest part of a delay by which Jitter changes it.
+const jitterRange = 0.2
+
+func shortest(d time.Duration) time.Duration { return time.Duration(float64(d) * (1 - jitterRange)) }
 
 // Jitter changes a delay by up to 20 % in both directions.
 func Jitter(d time.Duration, random func() float64) time.Duration {
-	return time.Duration(float64(d) * (0.8 + 0.4*random()))
+	return time.Duration(float64(d) * (1 - jitterRange + 2*jitterRange*random()))
 }
 
 // Sleep waits, or returns early if ctx ends.

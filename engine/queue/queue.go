@@ -43,17 +43,11 @@ func (e *Router) add(req ident.Request) {
 	}
 }
 
-// Retry delays of one request: 40 ms, doubled at each failure up to 24
-// seconds, with a jitter of 20 %. A request is never dropped. There is no
-// token bucket for all requests, so however long an outage lasts, each one is
-// retried within half a minute after it. That is 11 or 12 attempts in the first
-// minute.
-const (
-	FirstRetry = 40 * time.Millisecond
-	lastRetry  = 24 * time.Second
-)
-
-// NewQueue returns the queue of primaries.
+// NewQueue returns the queue of primaries. A failed request is retried after
+// outcome.FirstRetry, doubled at each failure up to outcome.LastRetry, with a jitter of
+// 20 %. A request is never dropped. There is no token bucket for all requests, so
+// however long an outage lasts, each one is retried within half a minute after it. That
+// is 11 or 12 attempts in the first minute.
 func NewQueue(m plan.QueueMetrics) workqueue.TypedRateLimitingInterface[ident.Request] {
 	q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[ident.Request]{Name: "primaries", MetricsProvider: m})
 	return workqueue.NewTypedRateLimitingQueueWithConfig(NewLimiter(rand.Float64),
@@ -63,7 +57,8 @@ func NewQueue(m plan.QueueMetrics) workqueue.TypedRateLimitingInterface[ident.Re
 // NewLimiter returns the rate limiter for failed requests. random returns
 // numbers in [0,1), which add jitter to the delays.
 func NewLimiter(random func() float64) workqueue.TypedRateLimiter[ident.Request] {
-	return jittered{workqueue.NewTypedItemExponentialFailureRateLimiter[ident.Request](FirstRetry, lastRetry), random}
+	return jittered{workqueue.NewTypedItemExponentialFailureRateLimiter[ident.Request](outcome.FirstRetry,
+		outcome.LastRetry), random}
 }
 
 type jittered struct {

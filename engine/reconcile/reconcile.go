@@ -144,7 +144,7 @@ func newPass() *Pass {
 	p.journal = access.Journal{Subject: s, View: &p.View}
 	p.Metadata = access.Metadata{Subject: s}
 	p.doneMarks = write.DoneMarks{Subject: s, View: &p.View, Answers: &p.Answers, Metadata: &p.Metadata}
-	p.remover = write.Remover{Subject: s, Reader: &p.reader, Journal: &p.journal}
+	p.remover = write.Remover{Subject: s, Reader: &p.reader, Answers: &p.Answers, Journal: &p.journal}
 	p.applier = write.Applier{Subject: s, View: &p.View, Reader: &p.reader, Journal: &p.journal}
 	p.ChildWriter = write.ChildWriter{Subject: s, View: &p.View, Reader: &p.reader, Answers: &p.Answers,
 		Journal: &p.journal, Remover: &p.remover, Applier: &p.applier}

@@ -73,6 +73,7 @@ func (w *Workers) Serve(ctx context.Context, req ident.Request) (result outcome.
 
 // Requeue is the only place that schedules a finished request again.
 func (w *Workers) Requeue(ctx context.Context, req ident.Request, result outcome.Result, err error) {
+	var postponed *outcome.PostponedError
 	switch {
 	case err == nil:
 		w.Queue.Forget(req)
@@ -80,18 +81,28 @@ func (w *Workers) Requeue(ctx context.Context, req ident.Request, result outcome
 			w.Queue.AddAfter(req, result.RequeueAfter)
 		}
 	case ctx.Err() != nil || w.Queue.ShuttingDown(): // This process does not retry any more.
+	case errors.As(err, &postponed): // An event came during the backoff. It is no failure that counts.
+		w.Queue.AddAfter(req, result.RequeueAfter)
 	case outcome.IsForbidden(err): // At a fixed interval without backoff: granting a permission sends no event.
-		w.Log.Warn("reconcile failed, will retry", "object", req.String(), "error", err)
+		w.logRetry(ctx, slog.LevelWarn, req, err)
 		w.Queue.Forget(req)
 		w.Queue.AddAfter(req, outcome.Jitter(outcome.ForbiddenRetry, w.Random))
 	default:
-		w.Log.Log(ctx, retryLevel(err), "reconcile failed, will retry", "object", req.String(), "attempt",
-			w.Queue.NumRequeues(req)+1, "error", err)
+		w.logRetry(ctx, retryLevel(err), req, err)
 		w.Queue.AddRateLimited(req)
 		if result.RequeueAfter > 0 {
 			w.Queue.AddAfter(req, result.RequeueAfter) // The earlier of the two counts.
 		}
 	}
+}
+
+// logRetry logs an error that is retried. A repetition is for debugging, except from time to time.
+func (w *Workers) logRetry(ctx context.Context, level slog.Level, req ident.Request, err error) {
+	if !w.Memories.Get(req).Wordings.IsLogged("the log", err.Error(), w.Clock.Now()) {
+		level = slog.LevelDebug
+	}
+	w.Log.Log(ctx, level, "reconcile failed, will retry", "object", req.String(), "attempt",
+		w.Queue.NumRequeues(req)+1, "error", err)
 }
 
 // retryLevel returns the log level of an error that is retried. A cache that is

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"reconcel/engine/access"
+	"reconcel/engine/answer"
 	"reconcel/engine/outcome"
 	"reconcel/engine/write"
 	"reconcel/rules"
@@ -42,7 +43,7 @@ func (r *Reporter) Report(total outcome.Outcome) (wait time.Duration) {
 		if !r.View.Refused() {
 			r.reportSynced()
 		}
-		m.Reported, m.WaitingSince = nil, time.Time{}
+		m.Reported, m.WaitingSince, m.Wordings, m.Undeleted = nil, time.Time{}, nil, nil
 	case outcome.Progressing:
 		m.WaitingSince = time.Time{}
 	case outcome.Waiting:
@@ -82,7 +83,8 @@ func (r *Reporter) inherited() access.Trouble {
 
 func (r *Reporter) reportTrouble(total outcome.Outcome, what string) {
 	m, message := r.Memory, total.Message()
-	same := m.Trouble.Reason == total.Reason && m.Trouble.Message == message
+	same := m.Trouble.Reason == total.Reason && (m.Trouble.Message == message || m.Trouble.Inherited &&
+		answer.Shape(m.Trouble.Message) == answer.Shape(message))
 	if same && !m.Trouble.Inherited {
 		return
 	}

@@ -138,7 +138,7 @@ func (s *StatusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 			return wait, nil
 		}
 	}
-	before := last.Damper
+	before, repeats := last.Damper, (*rejected).Repeats(digest, "")
 	if last.Known && last.Digest == digest {
 		if wait := last.Damper.Repair(s.Clock.Now()); wait > 0 {
 			return 0, &decide.ConflictLoopError{Object: "status of " + s.Req.String(), By: "another writer changed it",
@@ -152,7 +152,9 @@ func (s *StatusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 	}
 	s.Memory.Unsettled = time.Time{}
 	err = s.applyBound(ctx, conditions, desired, digest, now)
-	last.Damper.Uncount(before, err)
+	if last.Damper.Uncount(before, err); repeats && err != nil {
+		last.Damper = before
+	}
 	return 0, s.answers.NoteRejection(rejected, digest, "", err)
 }
 

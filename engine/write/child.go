@@ -174,16 +174,25 @@ func (p *ChildWriter) take(ctx context.Context, k ident.Kind, d *rules.Desired, 
 		return p.adopt(ctx, k, d, w, live)
 	case next.Action == outcome.Unchanged:
 		if fields := p.lateFields(d, live); len(fields) > 0 {
-			return next, p.setLate(ctx, k, d, w, live, fields)
+			return next, p.repeatably(d, w, live, func() error { return p.setLate(ctx, k, d, w, live, fields) })
 		}
 		if p.outdatedReference(d, live) {
-			return next, p.renewReference(ctx, k, d, w)
+			return next, p.repeatably(d, w, live, func() error { return p.renewReference(ctx, k, d, w) })
 		}
 		return next, p.Applier.contested(d, w)
 	case next.Waits == decide.ForName:
 		return p.foreign(d, live, w)
 	}
 	return next, nil
+}
+
+// repeatably makes a write to an object, unless the same one has failed and is not to be repeated yet.
+func (p *ChildWriter) repeatably(d *rules.Desired, w *access.Written, live *watch.Object, write func() error) error {
+	version := live.GetResourceVersion()
+	if err := w.Rejected.Stands(p.Subject, d.Hash, version); err != nil {
+		return err
+	}
+	return p.Answers.NoteRejection(&w.Rejected, d.Hash, version, write())
 }
 
 // foreign reports a conflict with an object of another owner, which stays unchanged.

@@ -157,6 +157,7 @@ func (p *Children) createAll(ctx context.Context, missing []*rules.Desired, t *c
 			c := todo[0]
 			todo = todo[1:]
 			if failed.Stops(c.d) {
+				c.w.Damper = c.damper // It is not created.
 				t.note(c.d, decide.SkipFor(decide.ForOthers), nil)
 				continue
 			}

@@ -16,6 +16,7 @@ import (
 type Remover struct {
 	*access.Subject
 	Reader  *access.Reader
+	Answers *access.Answers
 	Journal *access.Journal
 }
 
@@ -32,11 +33,14 @@ func (r *Remover) remove(ctx context.Context, rule *rules.Rule, k ident.Kind, o 
 // that a stale cache cannot cause a deletion. It reports whether there was an object.
 func (r *Remover) removeConfirmed(ctx context.Context, rule *rules.Rule, k ident.Kind, o *watch.Object,
 	policy metav1.DeletionPropagation) (deleted bool, err error) {
+	if err := r.Answers.DeletionStands(o); err != nil {
+		return false, err
+	}
 	if err := r.Reader.Confirm(ctx); err != nil {
 		return false, err
 	}
 	was, err := r.Cluster.DeleteOwned(ctx, rule, k, o, r.Req, policy, r.Findings.Leaves)
-	if err != nil {
+	if err = r.Answers.NoteDeletion(o, err); err != nil {
 		return false, err
 	}
 	if was.Left {

@@ -188,7 +188,14 @@ func (t *Teardown) EnsureFinalizer(ctx context.Context, r *rules.RuleResult) err
 	}
 	name := rules.Finalizer(r.Rule.Name)
 	mark := t.Memory.Mark(name)
-	before := mark.Damper
+	var hash [16]byte // of the edit
+	if needs := r.NeedsFinalizer(); needs {
+		hash[0] = 1
+	}
+	if err := mark.Rejected.Stands(t.Subject, hash, ""); err != nil {
+		return err
+	}
+	before, repeats := mark.Damper, mark.Rejected.Repeats(hash, "")
 	if wait := mark.Repair(t.Clock.Now()); wait > 0 {
 		return &decide.ConflictLoopError{
 			Object: t.Req.String(), By: "another writer changed the finalizer " + name, Wait: wait,
@@ -196,8 +203,10 @@ func (t *Teardown) EnsureFinalizer(ctx context.Context, r *rules.RuleResult) err
 		}
 	}
 	err := edit(ctx, r.Rule)
-	mark.Uncount(before, err)
-	return err
+	if mark.Uncount(before, err); repeats && err != nil {
+		mark.Damper = before
+	}
+	return t.Answers.NoteRejection(&mark.Rejected, hash, "", err)
 }
 
 // dispensable reports whether a live primary no longer needs the rule's finalizer.

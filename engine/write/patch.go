@@ -64,7 +64,7 @@ func (p *Patches) EnsurePatch(ctx context.Context, by plan.Patcher, fields []byt
 	// A changed patch counts too: its inputs may depend on the fields that it
 	// writes.
 	now, wait, culprit := p.Clock.Now(), time.Duration(0), ""
-	before := w.Damper
+	before, repeats := w.Damper, w.Rejected.Repeats(hash, "")
 	if w.Hash == hash {
 		wait, culprit = w.Damper.Repair(now), "another writer changed the fields that reconcel patches"
 	} else {
@@ -74,7 +74,9 @@ func (p *Patches) EnsurePatch(ctx context.Context, by plan.Patcher, fields []byt
 		return outcome.Unchanged, &decide.ConflictLoopError{Object: p.Req.String(), By: culprit, Wait: wait}
 	}
 	if err := p.applyPatch(ctx, by, w, desired); err != nil {
-		w.Damper.Uncount(before, err)
+		if w.Damper.Uncount(before, err); repeats {
+			w.Damper = before
+		}
 		return outcome.Unchanged, p.Answers.NoteRejection(&w.Rejected, hash, "", err)
 	}
 	w.Hash = hash

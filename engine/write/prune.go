@@ -204,8 +204,8 @@ func (p *Pruner) PruneOrphaned(ctx context.Context) (total outcome.Outcome) {
 			continue
 		case errors.Is(err, decide.ErrStale): // The next cleanup finds it again, unless another rule has it by then.
 		case err != nil:
-			total = outcome.Worse(total, p.Answers.OutcomeOf(err).Quietly())
-			why = err.Error()
+			o := p.Answers.OutcomeOf(err)
+			total, why = outcome.Worse(total, o.Quietly()), o.Text
 		}
 		p.Primary.OrphanedObjects.Note(p.Req, l, why)
 	}

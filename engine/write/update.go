@@ -41,7 +41,7 @@ func (p *ChildWriter) update(ctx context.Context, k ident.Kind, d *rules.Desired
 			return p.unchangeable(d, err)
 		}
 	}
-	before := w.Damper
+	before, repeats := w.Damper, w.Rejected.Repeats(d.Hash, version)
 	tell, err := p.Applier.damp(ctx, k, d, w, live)
 	if err != nil {
 		return decide.Step{}, err
@@ -70,7 +70,9 @@ func (p *ChildWriter) update(ctx context.Context, k ident.Kind, d *rules.Desired
 		p.Metrics.Idle.WithLabelValues(k.GVK.Kind).Inc()
 	}
 	if err != nil {
-		w.Damper.Uncount(before, err)
+		if w.Damper.Uncount(before, err); repeats {
+			w.Damper = before
+		}
 		return p.unchangeable(d, p.Answers.NoteRejection(&w.Rejected, d.Hash, version,
 			outcome.ExplainRejection(d, err, outcome.Remedy(d))))
 	}
