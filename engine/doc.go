@@ -25,7 +25,7 @@
 // note what happens, Metadata, DoneMarks, Remover, Applier, ChildWriter, Children,
 // Patches, Pruner and Teardown write, and Reporter tells the result.
 //
-// docs/architecture.md shows the files that a reconciliation runs through, in their
+// docs/contributing/architecture.md shows the files that a reconciliation runs through, in their
 // order. Other packages have the caches (watch), the format of managedFields
 // (managedfields), what rules made (inventory), the Lease (leader) and Events (events).
 //

@@ -1,5 +1,5 @@
 // Command bench measures reconcel against a controller that is written by hand, against the
-// writes that no controller can avoid, and against other projects. docs/performance.md describes
+// writes that no controller can avoid, and against other projects. docs/contributing/performance.md describes
 // what is measured and how.
 //
 // It runs in the root folder of the repository, and starts Kubernetes control planes on

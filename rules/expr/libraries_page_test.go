@@ -12,7 +12,7 @@ var (
 	calledName = regexp.MustCompile(`(?:\b[a-z]+\.)?\b[a-zA-Z]\w*\(`)
 )
 
-// TestLibrariesPage compares what docs/reference/cel-libraries.md says of functions with
+// TestLibrariesPage compares what docs/contributing/cel-libraries.md says of functions with
 // the declared ones.
 func TestLibrariesPage(t *testing.T) {
 	b, err := base()
@@ -26,7 +26,7 @@ func TestLibrariesPage(t *testing.T) {
 	for _, m := range b.env.Macros() {
 		declared[m.Function()] = true
 	}
-	page, err := os.ReadFile("../../docs/reference/cel-libraries.md")
+	page, err := os.ReadFile("../../docs/contributing/cel-libraries.md")
 	if err != nil {
 		t.Fatal(err)
 	}

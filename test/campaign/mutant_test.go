@@ -114,7 +114,7 @@ func (m mutant) apply(t *testing.T) (overlay string) {
 // TestMutantsApply checks that every mutant fits the code, and that the documentation
 // lists it.
 func TestMutantsApply(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(source, "docs/reliability.md"))
+	page, err := os.ReadFile(filepath.Join(source, "docs/contributing/reliability.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestMutantsApply(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			m.apply(t)
 			if !strings.Contains(string(page), "| `"+m.name+"` | "+m.breaks+" |") {
-				t.Errorf("docs/reliability.md does not list the mutant: %s", m.breaks)
+				t.Errorf("docs/contributing/reliability.md does not list the mutant: %s", m.breaks)
 			}
 		})
 	}

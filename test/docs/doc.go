@@ -1,7 +1,7 @@
 // Package docs tests the documentation: it has no code of its own.
 //
 // Every relative link and anchor in *.md leads somewhere. Every package of the tree
-// is named in docs/architecture.md, and every path in it exists. Every block of
+// is named in docs/contributing/architecture.md, and every path in it exists. Every block of
 // console runs, and prints what the page shows:
 //
 //	```console

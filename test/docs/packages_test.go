@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// TestArchitectureIsComplete requires docs/architecture.md to name every package of the
+// TestArchitectureIsComplete requires docs/contributing/architecture.md to name every package of the
 // module, and every path in it and in the code index to exist.
 func TestArchitectureIsComplete(t *testing.T) {
 	pages := map[string]string{}
-	for _, name := range []string{"docs/architecture.md", "docs/code-index.md"} {
+	for _, name := range []string{"docs/contributing/architecture.md", "docs/contributing/code-index.md"} {
 		data, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			t.Fatal(err)
@@ -22,8 +22,8 @@ func TestArchitectureIsComplete(t *testing.T) {
 		pages[name] = string(data)
 	}
 	for _, folder := range packages(t) {
-		if !strings.Contains(pages["docs/architecture.md"], "`"+folder+"`") {
-			t.Errorf("docs/architecture.md does not name the package %s", folder)
+		if !strings.Contains(pages["docs/contributing/architecture.md"], "`"+folder+"`") {
+			t.Errorf("docs/contributing/architecture.md does not name the package %s", folder)
 		}
 	}
 	for name, page := range pages {
