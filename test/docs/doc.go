@@ -11,7 +11,8 @@
 //
 // The blocks of a page run in order, in one shell and one folder, beside copies of
 // examples/ and crds/. In a block, a line "..." stands for any lines, and a command without
-// output only has to succeed.
+// output only has to succeed. docs/reference/cli.md leaves out common flags like this: each
+// flag of a command is in its help there, or in the table of common flags.
 // Ages, times, hashes and the like may differ: see varying.
 //
 // A comment before a block says what is special about it:
