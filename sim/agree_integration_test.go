@@ -89,7 +89,7 @@ func TestAgreesWithARealControlPlane(t *testing.T) {
 			if *update {
 				writeRecord(t, st, answers)
 			}
-			compare(t, mine, answers)
+			compare(t, st, mine, answers)
 		})
 	}
 }
@@ -106,7 +106,7 @@ func defineWidgets(t *testing.T, client dynamic.Interface) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"widgets", "gadgets", "gizmos", "gauges"} {
+	for _, name := range []string{"widgets", "gadgets", "gizmos", "gauges", "valves", "fleets"} {
 		gvr := runtimeschema.GroupVersionResource{Group: "sim.reconcel.dev", Version: "v1", Resource: name}
 		err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
 			_, err := client.Resource(gvr).List(ctx, metav1.ListOptions{})

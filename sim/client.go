@@ -215,7 +215,7 @@ func (r resource) Get(ctx context.Context, name string, _ metav1.GetOptions,
 	case u == nil:
 		return nil, req.notFound()
 	case req.subresource == "scale":
-		return scaleOf(u), nil
+		return req.scale(u)
 	}
 	return u.DeepCopy(), nil
 }

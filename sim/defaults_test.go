@@ -23,7 +23,6 @@ var unset = regexp.MustCompile(`^(` + strings.Join([]string{
 	`LimitRange\.spec\.limits\.default(Request)?`,
 	`PersistentVolumeClaim\.metadata\.finalizers`,
 	`HorizontalPodAutoscaler\.spec\.targetCPUUtilizationPercentage`,
-	`Scale\.status\.selector`,
 }, "|") + `)$`)
 
 // missingPaths returns the fields that the control plane has set and the in-memory

@@ -18,12 +18,14 @@
 //   - Create, update, and the four kinds of patches, with the same managedFields; optimistic
 //     concurrency; writes without a change keep the resourceVersion; dry runs.
 //   - Subresources status and scale. A write of the object does not change its status, and a
-//     write of the status nothing else.
+//     write of the status nothing else. A Scale has the selector, and its fields have the paths
+//     that the CRD names.
 //   - metadata.generation, and which kinds have it.
 //   - Immutable fields of built-in kinds, with 422. What may change depends on the state of a Pod, Job or claim.
 //   - The type of a Service: a change of it allocates or clears the cluster IP, node ports and load balancer.
-//   - Custom resources: pruning, defaults, and validation by the schema of the CRD, with 422. The names of a CRD are
-//     accepted at once.
+//   - Custom resources: pruning, defaults, and validation by the schema of the CRD, with 422. This includes
+//     x-kubernetes-validations, x-kubernetes-list-type and x-kubernetes-embedded-resource. The code is that of the
+//     API server. A change may keep what was invalid before. The names of a CRD are accepted at once.
 //   - A CRD that is deleted deletes its objects first.
 //   - Finalizers and deletionTimestamp; preconditions and propagation policies of deletes;
 //     owner references and garbage collection; namespaces.
@@ -39,12 +41,11 @@
 //     not validated, except metadata, types and immutable fields. A Service gets a cluster IP,
 //     and a Pod, claim and Namespace a phase. A Job gets no selector.
 //   - An object of Put keeps its uid, its generation and a creationTimestamp in the past.
-//   - x-kubernetes-validations and webhooks of a CRD are not evaluated, nor is
-//     x-kubernetes-list-type except by apply. Conversion between versions changes the
-//     apiVersion alone.
+//   - Webhooks of a CRD are not called. Conversion between versions changes the apiVersion alone.
 //   - There are no workload controllers, scheduler or kubelets. MarkReady sets the status that
 //     they would set. A Pod is deleted at once.
-//   - The scale subresource has spec.replicas and status.replicas for all kinds.
+//   - The paths of the scale subresource are spec.replicas and status.replicas for a custom kind
+//     that is known from the OpenAPI document of a cluster alone.
 //   - Clients have no watches: see Since. Package server has them. There are no RBAC, quotas, or admission plugins
 //     other than the namespace lifecycle.
 //

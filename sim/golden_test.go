@@ -86,12 +86,12 @@ func goAsRecorded(t *testing.T, clientOf func(*testing.T, *world) dynamic.Interf
 			w.put("{apiVersion: v1, kind: Namespace, metadata: {name: " + namespaceOf(st) + "}}")
 			settle := func(map[string]dynamic.ResourceInterface) { w.Collect() }
 			s := &teller{TB: t, client: clientOf(t, w), namespace: namespaceOf(st), settle: settle}
-			compare(t, s.tell(st), want)
+			compare(t, st, s.tell(st), want)
 		})
 	}
 }
 
-func compare(t *testing.T, mine []chapter, theirs []record) {
+func compare(t *testing.T, st story, mine []chapter, theirs []record) {
 	t.Helper()
 	if len(mine) != len(theirs) {
 		t.Fatalf("%d answers for %d requests: record the story again", len(theirs), len(mine))
@@ -101,6 +101,9 @@ func compare(t *testing.T, mine []chapter, theirs []record) {
 		if a := answer(m.err); a != other.Answer {
 			t.Errorf("%s: the answers differ:\nreal: %s\n      %s\nsim:  %s\n      %v", m.title, other.Answer, other.Error, a, m.err)
 			continue
+		}
+		if verbatim(st) && m.err != nil && m.err.Error() != other.Error {
+			t.Errorf("%s: the messages differ:\nreal: %s\nsim:  %v", m.title, other.Error, m.err)
 		}
 		if m.object == nil {
 			continue

@@ -5,7 +5,7 @@ import "slices"
 // stories are sent to the in-memory cluster and to a real control plane, and must get the
 // same answers. Their order is that of the recorded answers.
 var stories = slices.Concat(writingStories, builtinStories, customStories, deletingStories, defaultStories,
-	newerStories)
+	newerStories, ruleStories)
 
 var writingStories = []story{
 	{"a ConfigMap is applied by two", `

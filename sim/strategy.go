@@ -123,11 +123,8 @@ func (c *Cluster) validate(k *schema.Kind, subresource string, u, old *unstructu
 	if old != nil {
 		errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(u, old, metadata)...)
 	}
-	switch {
-	case k.Custom && subresource == "status":
-		return append(errs, c.Kinds().custom(k).validateStatus(u)...)
-	case k.Custom:
-		return append(errs, c.Kinds().custom(k).validate(u)...)
+	if k.Custom {
+		return append(errs, c.Kinds().custom(k).validation().validate(subresource, u, old)...)
 	}
 	errs = append(errs, invalidFinalizers(u)...)
 	errs = append(errs, contradictoryStrategy(k.GVK.GroupKind(), u)...)

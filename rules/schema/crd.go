@@ -20,8 +20,11 @@ type crd struct {
 		Versions     []struct {
 			Name         string
 			Served       bool
-			Subresources struct{ Status, Scale map[string]any }
-			Schema       struct{ OpenAPIV3Schema json.RawMessage }
+			Subresources struct {
+				Status map[string]any
+				Scale  *struct{ SpecReplicasPath, StatusReplicasPath, LabelSelectorPath string }
+			}
+			Schema struct{ OpenAPIV3Schema json.RawMessage }
 		}
 	}
 }
@@ -73,6 +76,10 @@ func (s *source) addCRD(object map[string]any) error {
 			Status:     v.Subresources.Status != nil,
 			Scale:      v.Subresources.Scale != nil,
 			Custom:     true,
+		}
+		if scale := v.Subresources.Scale; scale != nil {
+			k.scale = ScalePaths{Replicas: scale.SpecReplicasPath, StatusReplicas: scale.StatusReplicasPath,
+				Selector: scale.LabelSelectorPath}
 		}
 		k.Definition = definitionName(k.GVK)
 		s.addKind(k)

@@ -25,6 +25,20 @@ type Kind struct {
 	Custom     bool   // a CRD defines it
 	Definition string // the name of its schema
 	File       string // that has its CRD; "" if it comes from elsewhere
+	scale      ScalePaths
+}
+
+// ScalePaths are the fields that the scale subresource shows, such as .spec.replicas.
+type ScalePaths struct {
+	Replicas, StatusReplicas string
+	Selector                 string // a text; "" if a CRD names none
+}
+
+// ScalePaths returns the fields that the scale subresource of a kind shows. They are those of built-in kinds if no
+// CRD tells them.
+func (k *Kind) ScalePaths() ScalePaths {
+	return ScalePaths{Replicas: cmp.Or(k.scale.Replicas, ".spec.replicas"),
+		StatusReplicas: cmp.Or(k.scale.StatusReplicas, ".status.replicas"), Selector: k.scale.Selector}
 }
 
 // Sources are what a Set has besides the embedded schemas. CRDs override documents, and
