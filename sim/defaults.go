@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -54,6 +55,8 @@ func setDefaults(typed runtime.Object) {
 		preset(&o.VolumeBindingMode, storagev1.VolumeBindingImmediate)
 	case *schedulingv1.PriorityClass:
 		preset(&o.PreemptionPolicy, corev1.PreemptLowerPriority)
+	case *apiextensionsv1.CustomResourceDefinition:
+		apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(o)
 	case *autoscalingv1.HorizontalPodAutoscaler:
 		preset(&o.Spec.MinReplicas, 1)
 	case *autoscalingv2.HorizontalPodAutoscaler:

@@ -20,8 +20,8 @@ func (c *Cluster) Serve(kinds *Kinds) {
 
 // isEstablished reports whether the names of a CRD are accepted, which the API server does at once.
 func isEstablished(definition *unstructured.Unstructured) bool {
-	_, accepted, _ := unstructured.NestedMap(definition.Object, "status", "acceptedNames")
-	return accepted
+	kind, _, _ := unstructured.NestedString(definition.Object, "status", "acceptedNames", "kind")
+	return kind != ""
 }
 
 // cleanUpResources deletes the objects of a CRD that is being deleted, and then releases the CRD.

@@ -25,7 +25,9 @@
 //   - The type of a Service: a change of it allocates or clears the cluster IP, node ports and load balancer.
 //   - Custom resources: pruning, defaults, and validation by the schema of the CRD, with 422. This includes
 //     x-kubernetes-validations, x-kubernetes-list-type and x-kubernetes-embedded-resource. The code is that of the
-//     API server. A change may keep what was invalid before. The names of a CRD are accepted at once.
+//     API server. A change may keep what was invalid before.
+//   - A CustomResourceDefinition is validated, with its schemas, rules and their estimated cost. Its names are
+//     accepted at once.
 //   - A CRD that is deleted deletes its objects first.
 //   - Finalizers and deletionTimestamp; preconditions and propagation policies of deletes;
 //     owner references and garbage collection; namespaces.
@@ -41,6 +43,8 @@
 //     not validated, except metadata, types and immutable fields. A Service gets a cluster IP,
 //     and a Pod, claim and Namespace a phase. A Job gets no selector.
 //   - An object of Put keeps its uid, its generation and a creationTimestamp in the past.
+//   - Some mistakes in the schema of a CRD are rejected in other words, and its webhook for
+//     conversion, selectableFields and deprecationWarning are not validated.
 //   - Webhooks of a CRD are not called. Conversion between versions changes the apiVersion alone.
 //   - There are no workload controllers, scheduler or kubelets. MarkReady sets the status that
 //     they would set. A Pod is deleted at once.

@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -51,7 +52,8 @@ func (ks *Kinds) located(k *schema.Kind, u *unstructured.Unstructured, err error
 func canonical(k *schema.Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	managed, hasManaged := managedFields(u)
 	out := InVersion(u, k.GVK)
-	if typed, err := scheme.Scheme.New(k.GVK); err == nil && !k.Custom {
+	if typed := typeOf(k); typed != nil {
+		var err error
 		if out, err = throughTypes(out, typed); err != nil {
 			return nil, err
 		}
@@ -71,6 +73,17 @@ func canonical(k *schema.Kind, u *unstructured.Unstructured) (*unstructured.Unst
 		}
 	}
 	return out, nil
+}
+
+// typeOf returns an empty object of the Go type of a kind, or nil if it has none.
+func typeOf(k *schema.Kind) runtime.Object {
+	if k.GVK == definitionKind.WithVersion("v1") {
+		return &apiextensionsv1.CustomResourceDefinition{}
+	}
+	if typed, err := scheme.Scheme.New(k.GVK); err == nil && !k.Custom {
+		return typed
+	}
+	return nil
 }
 
 // decoded returns the object in the body of a request. The body of an apply is not

@@ -2,13 +2,13 @@ package sim_test
 
 import "slices"
 
-// verbatim reports whether the errors of a story have the same messages, too: the API server's code makes them.
+// verbatim reports whether the errors of a story have the same messages, too.
 func verbatim(st story) bool {
 	return slices.ContainsFunc(ruleStories, func(other story) bool { return other.name == st.name })
 }
 
 // ruleStories are about what a CRD says besides the types of fields: rules, unique elements of lists and the paths of
-// the scale subresource.
+// the scale subresource. The last one is about the CRD itself.
 var ruleStories = []story{
 	{"rules of a CRD", `
 # create alice
@@ -186,5 +186,64 @@ var ruleStories = []story{
 {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: s}, spec: {replicas: 0, serviceName: s, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: main, image: x}]}}}}
 # merge/scale hpa StatefulSet/s
 {"spec": {"replicas": 2}}
+`},
+	{"CRDs that are invalid", `
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim, scope: namespaced, names: {kind: Top}, versions: []}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: to_p, plural: Tops, shortNames: [T], categories: [a, B], listKind: to_p}, versions: [{name: '1', served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, names: {plural: tops}, versions: [{name: v1, served: true, storage: true}, {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Cluster, names: {kind: Top, plural: tops}, preserveUnknownFields: true, versions: [{name: v1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: top.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: string}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, nullable: true, properties: {spec: {}}}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, additionalProperties: {type: string}}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {metadata: {type: object, properties: {labels: {type: object}}}}}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {f: {type: array}}}}}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {f: {type: string, pattern: '['}}}}}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {f: {type: integer, default: one}}}}}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {f: {type: object, properties: {a: {type: string}}, default: {b: c}}}}}}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {f: {oneOf: [{type: string}, {type: integer}]}}}}}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {f: {type: string, anyOf: [{default: a}]}}}}}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, subresources: {scale: {specReplicasPath: .status.a, statusReplicasPath: b}}, schema: {openAPIV3Schema: {type: object}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, subresources: {scale: {specReplicasPath: '', statusReplicasPath: .status.b, labelSelectorPath: .metadata.a}}, schema: {openAPIV3Schema: {type: object}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, additionalPrinterColumns: [{name: a, type: text, jsonPath: spec}, {name: '', type: '', jsonPath: ''}], schema: {openAPIV3Schema: {type: object}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, additionalPrinterColumns: [{name: a, type: string, jsonPath: spec}], schema: {openAPIV3Schema: {type: object}}}, {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object, properties: {spec: {}}}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {f: {type: integer, x-kubernetes-validations: [{rule: self > 'a'}, {rule: 'self > 0', messageExpression: self + 1}]}}}}}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {f: {type: array, items: {type: array, items: {type: string, x-kubernetes-validations: [{rule: 'self.matches("a")'}]}}}}}}}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {f: {type: array, maxItems: 10, items: {type: string, maxLength: 5, x-kubernetes-validations: [{rule: self == oldSelf}, {rule: self == 'a', optionalOldSelf: true}]}}}}}}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {f: {type: array, maxItems: 100, items: {type: array, maxItems: 4000, items: {type: string, maxLength: 100, x-kubernetes-validations: [{rule: 'self.contains("abcdefghijklm")'}, {rule: 'self.contains("abcdefghijklmn")'}]}}}}}}}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.reconcel.dev}, spec: {group: sim.reconcel.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {f: {type: object, properties: {a: {type: integer}}, x-kubernetes-validations: [{rule: self.a > 0, reason: Other}, {rule: ' ', fieldPath: .x}, {rule: self.a > 0, message: ' ', messageExpression: ' '}, {rule: "self.a\n> 0"}, {rule: self.a > 0, message: "a\nb", fieldPath: .a}]}}}}}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.k8s.io}, spec: {group: sim.k8s.io, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}
+# create alice
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: tops.sim.NAMESPACE.dev}, spec: {group: sim.NAMESPACE.dev, scope: Namespaced, names: {kind: Top, plural: tops}, versions: [{name: v1, served: false, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string}}, required: [b]}}}}}]}}
+# merge bob CustomResourceDefinition/tops.sim.NAMESPACE.dev
+{"spec": {"group": "b.dev", "names": {"plural": "peaks"}}}
+# merge bob CustomResourceDefinition/tops.sim.NAMESPACE.dev
+{"spec": {"versions": []}}
+# delete CustomResourceDefinition/tops.sim.NAMESPACE.dev
 `},
 }

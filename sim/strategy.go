@@ -48,6 +48,8 @@ func (c *Cluster) prepareUpdate(k *schema.Kind, u, old *unstructured.Unstructure
 	switch k.GVK.GroupKind() {
 	case serviceKind:
 		c.updateService(u, old)
+	case definitionKind:
+		storedVersion(u)
 	case namespaceKind:
 		restoreField(u, old, "spec") // It has finalizers and nothing else.
 	}
@@ -125,6 +127,9 @@ func (c *Cluster) validate(k *schema.Kind, subresource string, u, old *unstructu
 	}
 	if k.Custom {
 		return append(errs, c.Kinds().custom(k).validation().validate(subresource, u, old)...)
+	}
+	if k.GVK.GroupKind() == definitionKind && subresource == "" {
+		errs = append(errs, invalidDefinition(u, old)...)
 	}
 	errs = append(errs, invalidFinalizers(u)...)
 	errs = append(errs, contradictoryStrategy(k.GVK.GroupKind(), u)...)

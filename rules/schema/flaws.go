@@ -19,7 +19,7 @@ func Flaws(object map[string]any) []Flaw {
 		Kind: "CustomResourceDefinition"})
 	f := &flaws{crd: &unstructured.Unstructured{Object: object}, keys: set.keysOfSchemas(kind)}
 	for _, u := range set.Unknown(kind, object) {
-		f.add(u.Path, "unknown field%s", meant(u))
+		f.addAccepted(u.Path, "unknown field%s", meant(u))
 	}
 	f.names()
 	f.versions()
@@ -28,8 +28,9 @@ func Flaws(object map[string]any) []Flaw {
 
 // A Flaw is a mistake in a CustomResourceDefinition.
 type Flaw struct {
-	Path    string // of the field, like spec.versions[0].name
-	Message string
+	Path     string // of the field, like spec.versions[0].name
+	Message  string
+	Accepted bool // the API server accepts the CRD, which means something else than it says
 }
 
 func (f Flaw) String() string { return f.Path + ": " + f.Message }
@@ -41,7 +42,12 @@ type flaws struct {
 }
 
 func (f *flaws) add(path, format string, args ...any) {
-	f.found = append(f.found, Flaw{path, fmt.Sprintf(format, args...)})
+	f.found = append(f.found, Flaw{Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+// addAccepted adds a flaw for which the API server does not reject the CRD.
+func (f *flaws) addAccepted(path, format string, args ...any) {
+	f.found = append(f.found, Flaw{Path: path, Message: fmt.Sprintf(format, args...), Accepted: true})
 }
 
 func (f *flaws) text(fields ...string) string {
@@ -134,7 +140,7 @@ func (f *flaws) versions() {
 		f.add("spec.versions", "%d versions have storage: true, one must", stored)
 	}
 	if served == 0 {
-		f.add("spec.versions", "none has served: true, so there are no such objects")
+		f.addAccepted("spec.versions", "none has served: true, so there are no such objects")
 	}
 }
 

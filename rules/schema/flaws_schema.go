@@ -201,7 +201,7 @@ func (f *flaws) required(path string, s, properties map[string]any) {
 	for i, name := range names {
 		key, _ := name.(string)
 		if _, known := properties[key]; !known && !commonFields[key] {
-			f.add(fmt.Sprintf("%s.required[%d]", path, i), "there is no property %q, so no object is valid", key)
+			f.addAccepted(fmt.Sprintf("%s.required[%d]", path, i), "there is no property %q, so no object is valid", key)
 		}
 	}
 }
@@ -211,7 +211,7 @@ func (f *flaws) required(path string, s, properties map[string]any) {
 func (f *flaws) unknown(path string, s map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(s)) {
 		if !slices.Contains(f.keys, key) {
-			f.add(joinPath(path, key), "unknown field%s", meant(UnknownField{Name: key, Have: f.keys}))
+			f.addAccepted(joinPath(path, key), "unknown field%s", meant(UnknownField{Name: key, Have: f.keys}))
 		}
 	}
 	properties, _ := s["properties"].(map[string]any)
