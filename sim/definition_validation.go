@@ -32,7 +32,7 @@ func invalidDefinition(u, old *unstructured.Unstructured) field.ErrorList {
 	if err != nil {
 		return field.ErrorList{field.Invalid(field.NewPath("spec"), nil, err.Error())}
 	}
-	d := &definition{crd: crd}
+	d := &definitionCheck{crd: crd}
 	if want := crd.Spec.Names.Plural + "." + crd.Spec.Group; old == nil && crd.Name != want {
 		d.invalid(field.NewPath("metadata", "name"), crd.Name, `must be spec.names.plural+"."+spec.group`)
 	}
@@ -68,29 +68,29 @@ func definitionOf(u *unstructured.Unstructured) (*apiextensions.CustomResourceDe
 		nil)
 }
 
-// A definition is a CustomResourceDefinition while it is validated.
-type definition struct {
+// A definitionCheck is a CustomResourceDefinition while it is validated.
+type definitionCheck struct {
 	crd  *apiextensions.CustomResourceDefinition
 	errs field.ErrorList
 }
 
-func (d *definition) invalid(at *field.Path, value any, why string) {
+func (d *definitionCheck) invalid(at *field.Path, value any, why string) {
 	d.errs = append(d.errs, field.Invalid(at, value, why))
 }
 
-func (d *definition) required(at *field.Path, why string) {
+func (d *definitionCheck) required(at *field.Path, why string) {
 	d.errs = append(d.errs, field.Required(at, why))
 }
 
 // label requires a DNS label, if there is a name.
-func (d *definition) label(at *field.Path, name, shown, hint string) {
+func (d *definitionCheck) label(at *field.Path, name, shown, hint string) {
 	if errs := utilvalidation.IsDNS1035Label(name); name != "" && len(errs) > 0 {
 		d.invalid(at, shown, hint+strings.Join(errs, ","))
 	}
 }
 
 // changed rejects the change of a name by which objects are stored.
-func (d *definition) changed(was *apiextensions.CustomResourceDefinition) {
+func (d *definitionCheck) changed(was *apiextensions.CustomResourceDefinition) {
 	at, now, before := field.NewPath("spec"), &d.crd.Spec, &was.Spec
 	if apiextensions.IsCRDConditionTrue(was, apiextensions.Established) {
 		d.errs = append(d.errs, validation.ValidateImmutableField(now.Scope, before.Scope, at.Child("scope"))...)
@@ -102,7 +102,7 @@ func (d *definition) changed(was *apiextensions.CustomResourceDefinition) {
 		at.Child("names", "plural"))...)
 }
 
-func (d *definition) spec(at *field.Path) {
+func (d *definitionCheck) spec(at *field.Path) {
 	spec := &d.crd.Spec
 	switch errs := utilvalidation.IsDNS1123Subdomain(spec.Group); {
 	case spec.Group == "":
@@ -130,7 +130,7 @@ func (d *definition) spec(at *field.Path) {
 }
 
 // stored validates which versions have been stored.
-func (d *definition) stored(at *field.Path) {
+func (d *definitionCheck) stored(at *field.Path) {
 	stored := d.crd.Status.StoredVersions
 	if len(stored) == 0 {
 		d.invalid(at, stored, "must have at least one stored version")
@@ -151,7 +151,7 @@ func (d *definition) stored(at *field.Path) {
 }
 
 // approval requires the annotation of APIs of the Kubernetes project.
-func (d *definition) approval() {
+func (d *definitionCheck) approval() {
 	state, reason := apihelpers.GetAPIApprovalState(d.crd.Annotations)
 	at := field.NewPath("metadata", "annotations").Key(apiextensionsv1.KubeAPIApprovedAnnotation)
 	switch state {
@@ -163,7 +163,7 @@ func (d *definition) approval() {
 	}
 }
 
-func (d *definition) versions(at *field.Path) {
+func (d *definitionCheck) versions(at *field.Path) {
 	storing, names := 0, map[string]bool{}
 	for i, v := range d.crd.Spec.Versions {
 		if v.Storage {
@@ -190,7 +190,7 @@ func (d *definition) versions(at *field.Path) {
 	d.label(field.NewPath("spec", "version"), d.crd.Spec.Version, d.crd.Spec.Version, "")
 }
 
-func (d *definition) names(at *field.Path) {
+func (d *definitionCheck) names(at *field.Path) {
 	const mixed = "may have mixed case, but should otherwise match: "
 	names := &d.crd.Spec.Names
 	all := []struct{ field, value, label, hint string }{
@@ -218,7 +218,7 @@ func (d *definition) names(at *field.Path) {
 }
 
 // shown validates what a version shows: the paths of the scale subresource and the columns of kubectl get.
-func (d *definition) shown(at *field.Path, subresources *apiextensions.CustomResourceSubresources,
+func (d *definitionCheck) shown(at *field.Path, subresources *apiextensions.CustomResourceSubresources,
 	columns []apiextensions.CustomResourceColumnDefinition) {
 	if subresources != nil && subresources.Scale != nil {
 		scale, from := subresources.Scale, at.Child("subresources")
@@ -251,7 +251,7 @@ func (d *definition) shown(at *field.Path, subresources *apiextensions.CustomRes
 	}
 }
 
-func (d *definition) replicas(at *field.Path, path, in string) {
+func (d *definitionCheck) replicas(at *field.Path, path, in string) {
 	switch {
 	case path == "":
 		d.required(at, "")
@@ -261,7 +261,7 @@ func (d *definition) replicas(at *field.Path, path, in string) {
 }
 
 // simple requires a path that begins with a dot.
-func (d *definition) simple(at *field.Path, path string) bool {
+func (d *definitionCheck) simple(at *field.Path, path string) bool {
 	if strings.HasPrefix(path, ".") {
 		return true
 	}
@@ -270,7 +270,7 @@ func (d *definition) simple(at *field.Path, path string) bool {
 }
 
 // schema validates the schema of one version or of all.
-func (d *definition) schema(at *field.Path, of *apiextensions.CustomResourceValidation) {
+func (d *definitionCheck) schema(at *field.Path, of *apiextensions.CustomResourceValidation) {
 	before := len(d.errs)
 	inside := at.Child("openAPIV3Schema")
 	if of.OpenAPIV3Schema.Nullable {
@@ -300,7 +300,7 @@ func (d *definition) schema(at *field.Path, of *apiextensions.CustomResourceVali
 }
 
 // flaws adds what else the API server rejects, in other words than its own.
-func (d *definition) flaws(u *unstructured.Unstructured) {
+func (d *definitionCheck) flaws(u *unstructured.Unstructured) {
 	for _, f := range schema.Flaws(u.Object) {
 		if !f.Accepted {
 			d.errs = append(d.errs, field.Forbidden(field.NewPath(f.Path), f.Message))
