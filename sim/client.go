@@ -230,22 +230,30 @@ func (r resource) List(ctx context.Context, options metav1.ListOptions) (*unstru
 	if err != nil {
 		return nil, err
 	}
-	c := r.cluster
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if f := c.failure(req, "list"); f != nil {
-		return nil, f.Err
-	}
 	gvk := req.kind.GVK
 	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": gvk.GroupVersion().String(),
 		"kind": gvk.Kind + "List"}}
-	list.SetResourceVersion(c.versionLocked())
-	for _, u := range c.sorted(gvk.GroupKind()) {
-		if (r.namespace == "" || u.GetNamespace() == r.namespace) && selected(u) {
+	all, version, err := r.cluster.snapshot(req)
+	if err != nil {
+		return nil, err
+	}
+	list.SetResourceVersion(version)
+	for _, u := range all { // Nobody changes stored objects, so that the cluster can go on.
+		if selected(u) {
 			list.Items = append(list.Items, *InVersion(u, gvk).DeepCopy())
 		}
 	}
 	return list, nil
+}
+
+// snapshot returns the objects of a list and their resourceVersion.
+func (c *Cluster) snapshot(r *request) ([]*unstructured.Unstructured, string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f := c.failure(r, "list"); f != nil {
+		return nil, "", f.Err
+	}
+	return c.sorted(r.kind.GVK.GroupKind(), r.namespace), c.versionLocked(), nil
 }
 
 // Watch is not supported: see Changes.

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -50,6 +49,8 @@ type Cluster struct {
 	changed   chan struct{} // closed at the next change; nil: nobody waits
 	by        string        // the client whose request is served
 	events    []Event
+	queue     queue
+	follows   bool // the kinds follow the CRDs, see Serve
 }
 
 type objectKey struct {
@@ -75,6 +76,7 @@ func New(options Options) (*Cluster, error) {
 		clock: options.Clock, history: options.History,
 		objects: map[runtimeschema.GroupKind]map[types.NamespacedName]*unstructured.Unstructured{},
 		born:    map[objectKey]int{},
+		queue:   newQueue(),
 		version: 1000, // No object has the "1" of an apply that only creates.
 	}
 	c.kinds.Store(options.Kinds)
@@ -113,19 +115,27 @@ func (c *Cluster) load(gk runtimeschema.GroupKind, namespace, name string) *unst
 func (c *Cluster) store(u *unstructured.Unstructured) {
 	c.version++
 	u.SetResourceVersion(c.versionLocked())
-	gk, name := u.GroupVersionKind().GroupKind(), nameOf(u)
-	if c.objects[gk] == nil {
-		c.objects[gk] = map[types.NamespacedName]*unstructured.Unstructured{}
-	}
-	c.note(c.objects[gk][name], u)
-	c.objects[gk][name] = u
+	c.set(keyOf(u), u)
 }
 
 func (c *Cluster) erase(u *unstructured.Unstructured) {
 	c.version++
-	gk, name := u.GroupVersionKind().GroupKind(), nameOf(u)
-	c.note(c.objects[gk][name], nil)
-	delete(c.objects[gk], name)
+	c.set(keyOf(u), nil)
+}
+
+// set replaces a stored object by another one, or by none, and notes the change.
+func (c *Cluster) set(key objectKey, u *unstructured.Unstructured) {
+	before := c.load(key.kind, key.name.Namespace, key.name.Name)
+	switch {
+	case u == nil:
+		delete(c.objects[key.kind], key.name)
+	case c.objects[key.kind] == nil:
+		c.objects[key.kind] = map[types.NamespacedName]*unstructured.Unstructured{key.name: u}
+	default:
+		c.objects[key.kind][key.name] = u
+	}
+	c.note(before, u)
+	c.follow(key, before, u)
 }
 
 func nameOf(u *unstructured.Unstructured) types.NamespacedName {
@@ -163,27 +173,15 @@ func (c *Cluster) generated(k *schema.Kind, namespace, prefix string) string {
 // All returns copies of all objects, sorted by kind, namespace and name.
 func (c *Cluster) All() []*unstructured.Unstructured {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	all := c.everything()
-	for i := range all {
+	var all []*unstructured.Unstructured
+	for _, gk := range slices.SortedFunc(maps.Keys(c.objects), compareKinds) {
+		all = append(all, c.sorted(gk, "")...)
+	}
+	c.mu.Unlock()
+	for i := range all { // Nobody changes stored objects, so that the cluster can go on.
 		all[i] = all[i].DeepCopy()
 	}
 	return all
-}
-
-// everything returns all stored objects, sorted by kind, namespace and name.
-func (c *Cluster) everything() (all []*unstructured.Unstructured) {
-	for _, objects := range c.objects {
-		all = slices.AppendSeq(all, maps.Values(objects))
-	}
-	slices.SortFunc(all, byKindAndName)
-	return all
-}
-
-func byKindAndName(a, b *unstructured.Unstructured) int {
-	x, y := a.GroupVersionKind(), b.GroupVersionKind()
-	return cmp.Or(cmp.Compare(x.Group, y.Group), cmp.Compare(x.Kind, y.Kind),
-		cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
 }
 
 // Find returns a copy of one object, or nil if there is none.
@@ -196,9 +194,21 @@ func (c *Cluster) Find(gk runtimeschema.GroupKind, namespace, name string) *unst
 	return nil
 }
 
-// sorted returns the stored objects of a kind by namespace and name.
-func (c *Cluster) sorted(gk runtimeschema.GroupKind) []*unstructured.Unstructured {
-	return slices.SortedFunc(maps.Values(c.objects[gk]), byKindAndName)
+// sorted returns the stored objects of a kind by namespace and name. An empty namespace is all of them.
+func (c *Cluster) sorted(gk runtimeschema.GroupKind, namespace string) []*unstructured.Unstructured {
+	objects := c.objects[gk]
+	names := make([]types.NamespacedName, 0, len(objects))
+	for name := range objects {
+		if namespace == "" || name.Namespace == namespace {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, compareNames)
+	out := make([]*unstructured.Unstructured, len(names))
+	for i, name := range names {
+		out[i] = objects[name]
+	}
+	return out
 }
 
 // Put creates an object with its status, as another client would, and its namespace if that

@@ -21,14 +21,19 @@ const finalize = "finalize"
 func (c *Cluster) Collect() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before := c.version
+	q, before := &c.queue, c.version
+	for key, at := range q.expiring {
+		if !c.clock.Now().Before(at) {
+			q.next[key] = struct{}{}
+		}
+	}
 	for again := true; again; {
 		start := c.version
-		for _, u := range c.everything() {
-			if now := c.load(u.GroupVersionKind().GroupKind(), u.GetNamespace(), u.GetName()); now == u {
+		q.run(func(key objectKey) {
+			if u := c.objects[key.kind][key.name]; u != nil {
 				c.collect(u)
 			}
-		}
+		})
 		again = c.version != start
 	}
 	return c.version != before
@@ -57,7 +62,7 @@ func (c *Cluster) collect(u *unstructured.Unstructured) {
 		return // Another client has to remove its finalizers.
 	case c.expire(u):
 		return
-	case u.GroupVersionKind().GroupKind() == definitionKind && !isEstablished(u):
+	case u.GroupVersionKind().GroupKind() == definitionKind && !isEstablished(u) && c.defines(u):
 		c.edit(u, "status", func(next *unstructured.Unstructured) { c.subject(next).establish() })
 		return // It is collected in the next round.
 	}
@@ -167,11 +172,8 @@ func (c *Cluster) owner(u *unstructured.Unstructured, o metav1.OwnerReference) o
 
 // dependents returns the objects that have an object as an owner.
 func (c *Cluster) dependents(u *unstructured.Unstructured) (all []*unstructured.Unstructured) {
-	for _, d := range c.everything() {
-		if c.Kinds().of(d) == nil {
-			continue
-		}
-		if slices.ContainsFunc(d.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == u.GetUID() }) {
+	for _, d := range c.inOrder(c.queue.dependents[u.GetUID()]) {
+		if c.Kinds().of(d) != nil {
 			all = append(all, d)
 		}
 	}
@@ -209,17 +211,18 @@ func (c *Cluster) edit(u *unstructured.Unstructured, subresource string, change 
 	next := u.DeepCopy()
 	change(next)
 	r := c.internal(u, subresource)
-	// The log has the error.
-	_, _ = r.logged("update", func() (*unstructured.Unstructured, error) { return r.update(next) })
+	_, err := r.logged("update", func() (*unstructured.Unstructured, error) { return r.update(next) })
+	c.queue.failed = c.queue.failed || err != nil
 }
 
 // remove deletes an object as a controller does.
 func (c *Cluster) remove(u *unstructured.Unstructured, policy metav1.DeletionPropagation) {
 	r, uid := c.internal(u, ""), u.GetUID()
-	_, _ = r.logged("delete", func() (*unstructured.Unstructured, error) { // The log has the error.
+	_, err := r.logged("delete", func() (*unstructured.Unstructured, error) {
 		return nil, r.delete(metav1.DeleteOptions{PropagationPolicy: &policy,
 			Preconditions: &metav1.Preconditions{UID: &uid}})
 	})
+	c.queue.failed = c.queue.failed || err != nil
 }
 
 // internal returns a request of a controller.
@@ -232,8 +235,8 @@ func (c *Cluster) internal(u *unstructured.Unstructured, subresource string) *re
 // namespace. It reports whether the namespace is empty.
 func (c *Cluster) emptied(namespace *unstructured.Unstructured) bool {
 	left := false
-	for _, u := range c.everything() {
-		if u.GetNamespace() != namespace.GetName() || c.Kinds().of(u) == nil {
+	for _, u := range c.inOrder(c.queue.inNamespace[namespace.GetName()]) {
+		if c.Kinds().of(u) == nil {
 			continue
 		}
 		if u.GetDeletionTimestamp() == nil {

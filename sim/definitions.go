@@ -11,11 +11,23 @@ import (
 const cleanUpResources = "customresourcecleanup.apiextensions.k8s.io"
 
 // Serve replaces the kinds that the cluster serves. Objects of kinds that are no longer served stay, and no request
-// reaches them.
+// reaches them. From then on, a CRD is established when its kind is served.
 func (c *Cluster) Serve(kinds *Kinds) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.kinds.Store(kinds)
+	c.follows = true
+	for gk, objects := range c.objects {
+		for name := range objects {
+			c.queue.add(objectKey{gk, name})
+		}
+	}
+}
+
+// defines reports whether the kind of a CRD is served, as far as the kinds follow the CRDs.
+func (c *Cluster) defines(definition *unstructured.Unstructured) bool {
+	gk, err := schema.Defined(definition.Object)
+	return !c.follows || err == nil && len(c.Kinds().set.Versions(gk)) > 0
 }
 
 // isEstablished reports whether the names of a CRD are accepted, which the API server does at once.
@@ -28,7 +40,7 @@ func isEstablished(definition *unstructured.Unstructured) bool {
 func (c *Cluster) cleanUpResources(definition *unstructured.Unstructured) {
 	defines, err := schema.Defined(definition.Object)
 	if err == nil {
-		for _, u := range c.sorted(defines) {
+		for _, u := range c.sorted(defines, "") {
 			if u.GetDeletionTimestamp() == nil {
 				c.remove(u, metav1.DeletePropagationBackground)
 			}

@@ -12,6 +12,9 @@ import (
 // expiry returns when a Job is deleted because it has finished, or the zero time. Like the
 // ttl-after-finished controller, it counts from the condition that ended the Job.
 func expiry(u *unstructured.Unstructured) time.Time {
+	if u.GroupVersionKind().GroupKind() != jobKind {
+		return time.Time{}
+	}
 	ttl, limited, _ := unstructured.NestedInt64(u.Object, "spec", "ttlSecondsAfterFinished")
 	if !limited || u.GetDeletionTimestamp() != nil {
 		return time.Time{}
@@ -27,8 +30,8 @@ func expiry(u *unstructured.Unstructured) time.Time {
 func (c *Cluster) NextExpiry() (next time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, u := range c.objects[jobKind] {
-		if at := expiry(u); at.After(c.clock.Now()) && (next.IsZero() || at.Before(next)) {
+	for _, at := range c.queue.expiring {
+		if at.After(c.clock.Now()) && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	}
@@ -37,9 +40,6 @@ func (c *Cluster) NextExpiry() (next time.Time) {
 
 // expire deletes a Job whose time to live is over, and reports whether it did.
 func (c *Cluster) expire(u *unstructured.Unstructured) bool {
-	if u.GroupVersionKind().GroupKind() != jobKind {
-		return false
-	}
 	if at := expiry(u); at.IsZero() || c.clock.Now().Before(at) {
 		return false
 	}
