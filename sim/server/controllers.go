@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -73,7 +74,7 @@ func (c *controllers) work() <-chan struct{} {
 		redefined := false
 		for _, change := range changes {
 			c.see(change)
-			redefined = redefined || isDefinition(change.New) || isDefinition(change.Old)
+			redefined = redefined || redefines(change)
 		}
 		if redefined {
 			c.serveDefinitions()
@@ -85,8 +86,11 @@ func (c *controllers) work() <-chan struct{} {
 	}
 }
 
-func isDefinition(u *unstructured.Unstructured) bool {
-	return u != nil && u.GroupVersionKind().GroupKind() == definitions
+// redefines reports whether a change changes the kinds.
+func redefines(change sim.Change) bool {
+	u := cmp.Or(change.New, change.Old)
+	return u.GroupVersionKind().GroupKind() == definitions && (change.Old == nil || change.New == nil ||
+		change.Old.GetGeneration() != change.New.GetGeneration())
 }
 
 // idle returns how long nothing is due.
@@ -104,27 +108,39 @@ func (c *controllers) idle() time.Duration {
 
 // serveDefinitions serves the kinds of all CRDs. One that cannot be served is left out.
 func (c *controllers) serveDefinitions() {
-	set := c.Builtin.Schemas()
 	list, err := c.Cluster.Client(User).Resource(runtimeschema.GroupVersionResource{Group: definitions.Group, Version: "v1",
 		Resource: "customresourcedefinitions"}).List(context.Background(), metav1.ListOptions{})
 	if err != nil {
 		c.Problem(err)
 		return
 	}
-	kinds := c.Builtin
+	all := make([]map[string]any, len(list.Items))
 	for i := range list.Items {
-		next, err := set.With([]map[string]any{list.Items[i].Object})
-		if err == nil {
-			var more *sim.Kinds
-			if more, err = sim.NewKinds(next); err == nil {
-				set, kinds = next, more
+		all[i] = list.Items[i].Object
+	}
+	kinds, err := c.kindsWith(all)
+	if err != nil {
+		kinds = c.Builtin
+		var good []map[string]any
+		for _, definition := range all {
+			more, err := c.kindsWith(append(good, definition))
+			if err != nil {
+				c.Problem(err)
+				continue
 			}
-		}
-		if err != nil {
-			c.Problem(err)
+			kinds, good = more, append(good, definition)
 		}
 	}
 	c.Cluster.Serve(kinds)
+}
+
+// kindsWith returns the built-in kinds and those of some CRDs.
+func (c *controllers) kindsWith(all []map[string]any) (*sim.Kinds, error) {
+	set, err := c.Builtin.Schemas().With(all)
+	if err != nil {
+		return nil, err
+	}
+	return sim.NewKinds(set)
 }
 
 // see notes what follows from a change.
