@@ -13,7 +13,6 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 )
 
@@ -28,7 +27,7 @@ func (r *request) patch(kind types.PatchType, body []byte) (*unstructured.Unstru
 		if r.subresource == "scale" {
 			gvk = scaleKind
 		}
-		if typed, err := scheme.Scheme.New(gvk); err == nil && !r.kind.Custom {
+		if typed, err := goTypes().New(gvk); err == nil && !r.kind.Custom {
 			return r.merged(body, typed)
 		}
 		fallthrough

@@ -3,12 +3,14 @@ package sim
 import (
 	"fmt"
 	"maps"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"reconcel/rules/schema"
@@ -80,7 +82,7 @@ func typeOf(k *schema.Kind) runtime.Object {
 	if k.GVK == definitionKind.WithVersion("v1") {
 		return &apiextensionsv1.CustomResourceDefinition{}
 	}
-	if typed, err := scheme.Scheme.New(k.GVK); err == nil && !k.Custom {
+	if typed, err := goTypes().New(k.GVK); err == nil && !k.Custom {
 		return typed
 	}
 	return nil
@@ -97,6 +99,13 @@ func (ks *Kinds) decoded(k *schema.Kind, u *unstructured.Unstructured) (*unstruc
 	}
 	return u, err
 }
+
+// goTypes returns Go's types of built-in kinds. The scheme of client-go itself is global: a program can add kinds to it.
+var goTypes = sync.OnceValue(func() *runtime.Scheme {
+	types := runtime.NewScheme()
+	utilruntime.Must(scheme.AddToScheme(types))
+	return types
+})
 
 func managedFields(u *unstructured.Unstructured) (any, bool) {
 	metadata, _ := u.Object["metadata"].(map[string]any)
