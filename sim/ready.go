@@ -146,26 +146,26 @@ func (s *subject) started() {
 // conditions sets conditions to True.
 func (s *subject) conditions(reason string, kinds ...string) {
 	for _, kind := range kinds {
-		s.condition(kind, reason)
+		s.condition(kind, metav1.ConditionTrue, reason)
 	}
 }
 
-// condition sets a condition to True.
-func (s *subject) condition(kind, reason string) {
+// condition sets a condition.
+func (s *subject) condition(kind string, status metav1.ConditionStatus, reason string) {
 	conditions, _ := s.status["conditions"].([]any)
 	for _, c := range conditions {
 		condition, _ := c.(map[string]any)
 		if condition["type"] != kind {
 			continue
 		}
-		if condition["status"] != "True" {
-			condition["status"], condition["lastTransitionTime"] = "True", s.timestamp()
+		if condition["status"] != string(status) {
+			condition["status"], condition["lastTransitionTime"] = string(status), s.timestamp()
 		}
 		condition["reason"] = reason
 		return
 	}
 	s.status["conditions"] = append(conditions, map[string]any{
-		"type": kind, "status": "True", "reason": reason, "message": "", "lastTransitionTime": s.timestamp(),
+		"type": kind, "status": string(status), "reason": reason, "message": "", "lastTransitionTime": s.timestamp(),
 	})
 }
 
@@ -187,22 +187,35 @@ func (s *subject) establish() {
 	s.status["storedVersions"] = stored
 }
 
+// readyPod makes a Pod run. One that is not restarted has completed.
 func readyPod(s *subject) {
-	s.status["phase"] = "Running"
-	s.conditions("", "PodScheduled", "Initialized", "ContainersReady", "Ready")
+	policy, _, _ := unstructured.NestedString(s.object.Object, "spec", "restartPolicy")
+	completes := policy == "Never" || policy == "OnFailure"
 	s.started()
 	if s.status["podIP"] == nil {
 		ip := podAddress(s.object)
 		s.status["podIP"], s.status["podIPs"] = ip, []any{map[string]any{"ip": ip}}
+	}
+	state := map[string]any{"running": map[string]any{"startedAt": s.timestamp()}}
+	s.conditions("", "PodScheduled")
+	if completes {
+		state = map[string]any{"terminated": map[string]any{"exitCode": int64(0), "reason": "Completed",
+			"startedAt": s.status["startTime"], "finishedAt": s.timestamp()}}
+		s.status["phase"] = "Succeeded"
+		s.conditions("PodCompleted", "Initialized")
+		s.condition("ContainersReady", metav1.ConditionFalse, "PodCompleted")
+		s.condition("Ready", metav1.ConditionFalse, "PodCompleted")
+	} else {
+		s.status["phase"] = "Running"
+		s.conditions("", "Initialized", "ContainersReady", "Ready")
 	}
 	var statuses []any
 	containers, _, _ := unstructured.NestedSlice(s.object.Object, "spec", "containers")
 	for _, c := range containers {
 		container, _ := c.(map[string]any)
 		statuses = append(statuses, map[string]any{
-			"name": container["name"], "image": container["image"], "imageID": "", "ready": true, "started": true,
-			"restartCount": int64(0),
-			"state":        map[string]any{"running": map[string]any{"startedAt": s.timestamp()}},
+			"name": container["name"], "image": container["image"], "imageID": "", "ready": !completes,
+			"started": !completes, "restartCount": int64(0), "state": state,
 		})
 	}
 	s.status["containerStatuses"] = statuses
