@@ -41,7 +41,10 @@ func (c *Cluster) cleanUpResources(definition *unstructured.Unstructured) {
 	defines, err := schema.Defined(definition.Object)
 	if err == nil {
 		for _, u := range c.sorted(defines, "") {
-			if u.GetDeletionTimestamp() == nil {
+			switch {
+			case c.Kinds().of(u) == nil:
+				c.erase(u) // No request reaches it.
+			case u.GetDeletionTimestamp() == nil:
 				c.remove(u, metav1.DeletePropagationBackground)
 			}
 		}
