@@ -256,6 +256,18 @@ func (c *Cluster) snapshot(r *request) ([]*unstructured.Unstructured, string, er
 	return c.sorted(r.kind.GVK.GroupKind(), r.namespace), c.versionLocked(), nil
 }
 
+// Objects returns the objects of a kind in a namespace, or in all, by namespace and name, and their resourceVersion.
+// Do not change them: they are no copies.
+func (c *Cluster) Objects(k *schema.Kind, namespace string) ([]*unstructured.Unstructured, string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.sorted(k.GVK.GroupKind(), namespace)
+	for i := range all {
+		all[i] = InVersion(all[i], k.GVK)
+	}
+	return all, c.versionLocked()
+}
+
 // Watch is not supported: see Changes.
 func (r resource) Watch(context.Context, metav1.ListOptions) (watch.Interface, error) {
 	return nil, apierrors.NewMethodNotSupported(r.gvr.GroupResource(), "watch")

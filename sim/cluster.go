@@ -50,6 +50,7 @@ type Cluster struct {
 	by        string        // the client whose request is served
 	events    []Event
 	queue     queue
+	pool      pool
 	follows   bool // the kinds follow the CRDs, see Serve
 }
 
@@ -76,7 +77,7 @@ func New(options Options) (*Cluster, error) {
 		clock: options.Clock, history: options.History,
 		objects: map[runtimeschema.GroupKind]map[types.NamespacedName]*unstructured.Unstructured{},
 		born:    map[objectKey]int{},
-		queue:   newQueue(),
+		queue:   newQueue(), pool: newPool(),
 		version: 1000, // No object has the "1" of an apply that only creates.
 	}
 	c.kinds.Store(options.Kinds)
@@ -126,6 +127,10 @@ func (c *Cluster) erase(u *unstructured.Unstructured) {
 // set replaces a stored object by another one, or by none, and notes the change.
 func (c *Cluster) set(key objectKey, u *unstructured.Unstructured) {
 	before := c.load(key.kind, key.name.Namespace, key.name.Name)
+	if u != nil && c.history > 0 { // Other clusters live shortly.
+		shared, _ := c.pool.share(u.Object)
+		u = &unstructured.Unstructured{Object: shared.(map[string]any)}
+	}
 	switch {
 	case u == nil:
 		delete(c.objects[key.kind], key.name)
