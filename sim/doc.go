@@ -47,7 +47,8 @@
 //     conversion, selectableFields and deprecationWarning are not validated.
 //   - Webhooks of a CRD are not called. Conversion between versions changes the apiVersion alone.
 //   - There are no workload controllers, scheduler or kubelets. MarkReady sets the status that
-//     they would set. A Pod is deleted at once.
+//     they would set: a Pod runs, or has completed if its restartPolicy is not Always. A Pod is deleted at once.
+//     A Deployment has no ReplicaSets.
 //   - The paths of the scale subresource are spec.replicas and status.replicas for a custom kind
 //     that is known from the OpenAPI document of a cluster alone.
 //   - Clients have no watches: see Since. Package server has them. There are no RBAC, quotas, or admission plugins

@@ -93,10 +93,15 @@ func statusOf(err error) metav1.Status {
 	return status
 }
 
-func writeJSON(w http.ResponseWriter, code int, body any) {
+// writeHeader begins an answer in JSON.
+func writeHeader(w http.ResponseWriter, code int) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-cache, private")
 	w.WriteHeader(code)
+}
+
+func writeJSON(w http.ResponseWriter, code int, body any) {
+	writeHeader(w, code)
 	// An error means that the client is gone.
 	_ = json.NewEncoder(w).Encode(body)
 }

@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"reflect"
 	"slices"
 	"sync"
@@ -25,7 +26,6 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/scale"
 	"k8s.io/client-go/tools/cache"
@@ -288,6 +288,62 @@ func TestWatchOfTheForgottenPastIsGone(t *testing.T) {
 	}
 }
 
+// TestInformersListAgain lets an informer miss more changes than the server remembers.
+func TestInformersListAgain(t *testing.T) {
+	s := serve(t, 10)
+	client := s.dynamic()
+	maps := client.Resource(configMaps).Namespace("default")
+	if _, err := maps.Create(t.Context(), configMap("gone", "1"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.RWMutex // held while the network is down
+	down, cut := context.WithCancel(t.Context())
+	config := s.config()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			mu.RLock()
+			defer mu.RUnlock()
+			ctx, cancel := context.WithCancel(r.Context())
+			context.AfterFunc(down, cancel)
+			return next.RoundTrip(r.WithContext(ctx))
+		})
+	})
+	informed, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := &record{values: map[string]string{}}
+	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(informed, 0, "default", nil)
+	if _, err := factory.ForResource(configMaps).Informer().AddEventHandler(seen.handler()); err != nil {
+		t.Fatal(err)
+	}
+	stop, cancel := context.WithCancel(t.Context())
+	factory.Start(stop.Done())
+	defer factory.Shutdown()
+	defer cancel()
+	s.eventually("it has the object", func() bool { return seen.has(map[string]string{"gone": "1"}) })
+
+	mu.Lock()
+	cut()
+	if err := maps.Delete(t.Context(), "gone", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for i := range 40 {
+		want[fmt.Sprint("n", i)] = "1"
+		if _, err := maps.Create(t.Context(), configMap(fmt.Sprint("n", i), "1"), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	down = t.Context()
+	mu.Unlock()
+	s.eventually("it has what exists now", func() bool { return seen.has(want) })
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 // TestBookmarks asks for the end of the initial events.
 func TestBookmarks(t *testing.T) {
 	s := serve(t, 0)
@@ -475,6 +531,34 @@ func TestDiscoveryFollowsDefinitions(t *testing.T) {
 	}
 }
 
+// TestADefinitionThatServesNothingCanBeDeleted deletes a CRD whose objects no request can reach any more.
+func TestADefinitionThatServesNothingCanBeDeleted(t *testing.T) {
+	s := serve(t, 0)
+	client := s.dynamic()
+	s.define("gadgets", "Gadget")
+	gadgets := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}
+	gadget := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Gadget",
+		"metadata": map[string]any{"name": "one"}}}
+	if _, err := client.Resource(gadgets).Namespace("default").Create(t.Context(), gadget, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	patch := `[{"op":"replace","path":"/spec/versions/0/served","value":false}]`
+	if _, err := client.Resource(crds).Patch(t.Context(), "gadgets.example.com", types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("the kind is not served", func() bool {
+		_, err := client.Resource(gadgets).Namespace("default").Get(t.Context(), "one", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	if err := client.Resource(crds).Delete(t.Context(), "gadgets.example.com", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("the CRD and its objects are gone", func() bool {
+		_, err := client.Resource(crds).Get(t.Context(), "gadgets.example.com", metav1.GetOptions{})
+		return apierrors.IsNotFound(err) && s.cluster.Find(schema.GroupKind{Group: "example.com", Kind: "Gadget"}, "default", "one") == nil
+	})
+}
+
 // TestEstablishedKindsAreServed creates CRDs in a burst. Whoever sees that one is established can use its kind.
 func TestEstablishedKindsAreServed(t *testing.T) {
 	const n = 40
@@ -515,5 +599,3 @@ func TestEstablishedKindsAreServed(t *testing.T) {
 	all.Wait()
 	t.Logf("%d CRDs took %v", n, time.Since(began).Round(time.Millisecond))
 }
-
-var _ = rest.Config{}

@@ -31,9 +31,6 @@ type due struct {
 
 type namespaced struct{ namespace, name string }
 
-// rest is how much longer than its last work a controller waits for more. In a large cluster it reads all objects.
-const rest = 4
-
 // Run plays the controllers until ctx ends: garbage collection, the deletion of namespaces and of finished Jobs, CRDs,
 // ServiceAccounts, and workloads that become ready.
 func (s *Server) Run(ctx context.Context) {
@@ -43,12 +40,7 @@ func (s *Server) Run(ctx context.Context) {
 		c.see(sim.Change{New: u})
 	}
 	for ctx.Err() == nil {
-		began := time.Now()
 		next := c.work()
-		select {
-		case <-ctx.Done():
-		case <-time.After(rest * time.Since(began)):
-		}
 		timer := s.Clock.NewTimer(c.idle())
 		select {
 		case <-ctx.Done():

@@ -79,18 +79,6 @@ func (e events) Get(ctx context.Context, name string, options metav1.GetOptions,
 	return shown(e.ResourceInterface.Get(ctx, name, options, subresources...))
 }
 
-func (e events) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	list, err := e.ResourceInterface.List(ctx, options)
-	if err != nil {
-		return nil, err
-	}
-	list.SetAPIVersion(newEvents.GroupVersion().String())
-	for i := range list.Items {
-		list.Items[i] = *newer(&list.Items[i])
-	}
-	return list, nil
-}
-
 // Patch changes the Event that the client sees.
 func (e events) Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions,
 	subresources ...string) (*unstructured.Unstructured, error) {

@@ -128,43 +128,6 @@ func (c *call) get() error {
 	return c.answer(http.StatusOK, u)
 }
 
-// read lists or watches.
-func (c *call) read() error {
-	options := metav1.ListOptions{LabelSelector: c.query.Get("labelSelector"), FieldSelector: c.query.Get("fieldSelector"),
-		ResourceVersion: c.query.Get("resourceVersion")}
-	if on, _ := strconv.ParseBool(c.query.Get("watch")); on {
-		return c.watch(options)
-	}
-	list, err := c.client.List(c.request.Context(), options)
-	if err != nil {
-		return err
-	}
-	meta := metav1.ListMeta{ResourceVersion: list.GetResourceVersion()}
-	switch c.wants.form {
-	case table:
-		objects := make([]*unstructured.Unstructured, len(list.Items))
-		for i := range list.Items {
-			objects[i] = &list.Items[i]
-		}
-		c.wants.write(c.w, http.StatusOK, c.tableOf(objects, meta))
-	case metadataAlone:
-		items := make([]any, len(list.Items))
-		for i := range list.Items {
-			items[i] = metadataOf(&list.Items[i])
-		}
-		c.wants.write(c.w, http.StatusOK, map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList",
-			"metadata": meta, "items": items})
-	default:
-		items := make([]any, len(list.Items))
-		for i := range list.Items {
-			items[i] = list.Items[i].Object
-		}
-		list.Object["items"] = items
-		c.wants.write(c.w, http.StatusOK, list.Object)
-	}
-	return nil
-}
-
 // decode decodes the object in the body.
 func (c *call) decode() (*unstructured.Unstructured, error) {
 	body, kind, err := readBody(c.w, c.request)

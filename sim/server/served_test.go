@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,6 +43,8 @@ type served struct {
 	cluster *sim.Cluster
 	access  server.Access
 	address string
+	// handling is the number of requests that are served now.
+	handling *atomic.Int64
 }
 
 // serve serves an empty cluster until the test ends. A history of 0 is that of the dev command.
@@ -64,7 +67,13 @@ func serve(t *testing.T, history int) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0),
+	handling := new(atomic.Int64)
+	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handling.Add(1)
+		defer handling.Add(-1)
+		handler.ServeHTTP(w, r)
+	})
+	s := &http.Server{Handler: counted, ErrorLog: log.New(io.Discard, "", 0),
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{access.Certificate}}}
 	ctx, cancel := context.WithCancel(context.Background())
 	var background sync.WaitGroup
@@ -75,7 +84,7 @@ func serve(t *testing.T, history int) *served {
 		_ = s.Close()
 		background.Wait()
 	})
-	return &served{t, cluster, access, listener.Addr().String()}
+	return &served{t, cluster, access, listener.Addr().String(), handling}
 }
 
 // config returns how a client connects. It is not limited by client-go.

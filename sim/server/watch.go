@@ -20,6 +20,9 @@ const (
 	bookmarkEvery = time.Minute
 )
 
+// slowest is how long a client may take to read what has happened. Then its watch ends.
+const slowest = 10 * time.Second
+
 // A stream sends the events of a watch.
 type stream struct {
 	*call
@@ -29,39 +32,28 @@ type stream struct {
 
 // watch serves a watch. Without a resourceVersion, and with "0", it begins with the objects that exist.
 func (c *call) watch(options metav1.ListOptions) error {
-	selects, err := sim.Selects(c.stored, options)
+	selects, err := c.selector(options)
 	if err != nil {
 		return err
-	}
-	if c.name != "" {
-		named := selects
-		selects = func(u *unstructured.Unstructured) bool { return u.GetName() == c.name && named(u) }
 	}
 	s := &stream{call: c, selects: selects}
 	initial, _ := strconv.ParseBool(c.query.Get("sendInitialEvents"))
 	bookmarks, _ := strconv.ParseBool(c.query.Get("allowWatchBookmarks"))
 	version := options.ResourceVersion
-	var first []unstructured.Unstructured
+	var first []*unstructured.Unstructured
 	if initial || version == "" || version == "0" {
-		list, err := c.client.List(c.request.Context(), metav1.ListOptions{LabelSelector: options.LabelSelector,
-			FieldSelector: options.FieldSelector})
-		if err != nil {
-			return err
-		}
-		first, version = list.Items, list.GetResourceVersion()
+		first, version = c.objects(selects)
 	}
 	changes, now, next, known := c.Cluster.Since(version)
 	if !known {
 		return apierrors.NewResourceExpired("too old resource version: " + version)
 	}
-	c.w.Header().Set("Content-Type", "application/json")
-	c.w.Header().Set("Cache-Control", "no-cache, private")
-	c.w.WriteHeader(http.StatusOK)
-	for i := range first {
-		if s.kind != s.stored {
-			first[i] = *older(&first[i]) // send translates all objects.
-		}
-		if err := s.send(watch.Added, &first[i]); err != nil {
+	writeHeader(c.w, http.StatusOK)
+	to := http.NewResponseController(c.w)
+	limit := func() { _ = to.SetWriteDeadline(time.Now().Add(slowest)) } // Not all servers have deadlines.
+	limit()
+	for _, u := range first {
+		if err := s.send(watch.Added, u); err != nil {
 			return nil // The client is gone, as below.
 		}
 	}
@@ -83,18 +75,21 @@ func (c *call) watch(options metav1.ListOptions) error {
 			}
 		}
 		version = now
-		if err := http.NewResponseController(c.w).Flush(); err != nil {
+		if err := to.Flush(); err != nil {
 			return nil
 		}
+		_ = to.SetWriteDeadline(time.Time{})
 		select {
 		case <-c.request.Context().Done():
 			return nil
 		case <-end.C:
+			limit()
 			if bookmarks {
 				_ = s.send(watch.Bookmark, c.bookmark(version))
 			}
 			return nil
 		case <-mark.C:
+			limit()
 			changes = nil
 			if bookmarks {
 				if err := s.send(watch.Bookmark, c.bookmark(version)); err != nil {
@@ -104,6 +99,7 @@ func (c *call) watch(options metav1.ListOptions) error {
 			continue
 		case <-next:
 		}
+		limit()
 		if changes, now, next, known = c.Cluster.Since(version); !known {
 			status := statusOf(apierrors.NewResourceExpired("too old resource version: " + version))
 			_ = encode(c.w, event{string(watch.Error), status})
@@ -153,8 +149,8 @@ func (s *stream) seen(u *unstructured.Unstructured) *unstructured.Unstructured {
 }
 
 func (s *stream) send(kind watch.EventType, u *unstructured.Unstructured) error {
-	if s.kind != s.stored && kind != watch.Bookmark {
-		u = newer(u)
+	if kind != watch.Bookmark {
+		u = s.seenAs(u)
 	}
 	body := any(u.Object)
 	switch {
