@@ -7,6 +7,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -148,7 +149,7 @@ func crd(plural, kind string) *unstructured.Unstructured {
 		"metadata": map[string]any{"name": plural + ".example.com"},
 		"spec": map[string]any{
 			"group": "example.com", "scope": "Namespaced",
-			"names": map[string]any{"plural": plural, "singular": kind, "kind": kind, "listKind": kind + "List"},
+			"names": map[string]any{"plural": plural, "singular": strings.ToLower(kind), "kind": kind, "listKind": kind + "List"},
 			"versions": []any{map[string]any{
 				"name": "v1", "served": true, "storage": true,
 				"subresources": map[string]any{"status": map[string]any{}, "scale": map[string]any{
