@@ -48,7 +48,7 @@ func converged(tb testing.TB) (*Engine, ident.Request) {
 	}
 	e := connectParts(&access.Shared{
 		Options: access.Options{}.WithDefaults(), Log: slog.New(slog.DiscardHandler), Clock: clock.RealClock{},
-		Queue: queue.NewQueue(plan.NewQueueMetrics(prometheus.NewRegistry())), Memories: access.Memories{Of: map[ident.Request]*access.Memory{}},
+		Queue: queue.NewQueue(clock.RealClock{}, plan.NewQueueMetrics(prometheus.NewRegistry())), Memories: access.Memories{Of: map[ident.Request]*access.Memory{}},
 	})
 	e.program = program
 	e.Metrics = plan.NewMetrics(prometheus.NewRegistry(), e.Queue.Len)

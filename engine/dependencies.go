@@ -91,12 +91,12 @@ func connect(config *rest.Config, log *slog.Logger, wrappers ...transport.Wrappe
 
 // inCluster returns the dependencies for a real cluster, and the writer of Events.
 func inCluster(c clients, options access.Options) (Dependencies, *events.Digest) {
-	digest := events.NewDigest(events.NewBroadcaster(c.events, options.Log, options.Metrics))
+	digest := events.NewDigest(events.NewBroadcaster(c.events, options.Clock, options.Log, options.Metrics))
 	const inFlight = 16
 	return Dependencies{
 		Client: c.dynamic, Sender: watch.Direct{Client: c.lists}, Kinds: discover.NewKinds(c.discovery), Events: digest,
-		Clock: clock.RealClock{},
-		Queue: queue.NewQueue(plan.NewQueueMetrics(options.Metrics)), Random: rand.Float64, InFlight: inFlight,
+		Clock: options.Clock, Queue: queue.NewQueue(options.Clock, plan.NewQueueMetrics(options.Metrics)),
+		Random: rand.Float64, InFlight: inFlight,
 	}, digest
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
 	"reconcel/engine/leader"
 	"reconcel/engine/plan"
@@ -66,6 +67,10 @@ type Options struct {
 	Events EventFilter // default: EventsChanges
 
 	Metrics prometheus.Registerer // default: a new registry
+
+	// Clock is that of the cluster; default: the time of the machine. Rules read it, Events have its time, and
+	// reconciliations are due by it. Deadlines of requests and the Lease stay with the time of the machine.
+	Clock clock.WithDelayedExecution
 }
 
 // WithDefaults returns the options with the defaults of those that are not set.
@@ -93,6 +98,9 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.Metrics == nil {
 		o.Metrics = prometheus.NewRegistry()
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
 	}
 	return o
 }

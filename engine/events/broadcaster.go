@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	eventsclient "k8s.io/client-go/kubernetes/typed/events/v1"
 	"k8s.io/client-go/tools/record/util"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/lru"
 
 	"reconcel/engine/answer"
@@ -43,6 +44,7 @@ type Client = eventsclient.EventsGetter
 // A Broadcaster sends Events to the API server.
 type Broadcaster struct {
 	client   Client
+	clock    clock.PassiveClock // of what happens; how often to send is counted by the machine
 	log      *slog.Logger
 	dropped  prometheus.Counter
 	instance string
@@ -70,10 +72,11 @@ type series struct {
 }
 
 // NewBroadcaster makes a Broadcaster that writes from Start until Stop.
-func NewBroadcaster(client Client, log *slog.Logger, metrics prometheus.Registerer) *Broadcaster {
+func NewBroadcaster(client Client, c clock.PassiveClock, log *slog.Logger,
+	metrics prometheus.Registerer) *Broadcaster {
 	host, _ := os.Hostname() // An instance without a name is still a valid one.
 	b := &Broadcaster{
-		client: client, log: log, instance: Reporter + "-" + host, unsent: make(chan *series, mostUnsent),
+		client: client, clock: c, log: log, instance: Reporter + "-" + host, unsent: make(chan *series, mostUnsent),
 		seed: maphash.MakeSeed(), series: lru.New(mostSeries), topics: lru.New(mostSeries),
 		delayed: map[*series]*time.Timer{},
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{
@@ -132,7 +135,7 @@ const (
 // Record records an Event about an object. Repeated Events increment the count of
 // the first one. The note has at most LongestNote bytes.
 func (b *Broadcaster) Record(about corev1.ObjectReference, eventType, reason, action, note string) {
-	b.record(about, eventType, reason, action, note, time.Now())
+	b.record(about, eventType, reason, action, note, b.clock.Now())
 }
 
 // record records an Event with the time when it happened.
@@ -186,7 +189,7 @@ func (b *Broadcaster) hasManyNotesLocked(same content, at time.Time) bool {
 func (b *Broadcaster) discard(about corev1.ObjectReference, eventType, reason, action, note string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.dropLocked(&series{next: b.newEvent(about, eventType, reason, action, note, time.Now())}, errQueueFull)
+	b.dropLocked(&series{next: b.newEvent(about, eventType, reason, action, note, b.clock.Now())}, errQueueFull)
 }
 
 func (b *Broadcaster) newEvent(about corev1.ObjectReference, eventType, reason, action, note string,

@@ -43,11 +43,12 @@ type topic struct {
 // news is one Event that waits.
 type news struct {
 	topic
-	version string // resourceVersion of the object
-	since   time.Time
-	notes   []string // each one once
-	size    int      // of the notes, in bytes
-	more    int      // number of notes that do not fit
+	version string    // resourceVersion of the object
+	at      time.Time // by the clock of the cluster
+	since   time.Time // by that of the machine
+	notes   []string  // each one once
+	size    int       // of the notes, in bytes
+	more    int       // number of notes that do not fit
 }
 
 // NewDigest returns a Digest that sends through a Broadcaster from Start until Stop.
@@ -87,7 +88,8 @@ func (d *Digest) Record(about corev1.ObjectReference, eventType, reason, action,
 		d.Broadcaster.Record(about, eventType, reason, action, note)
 		return
 	}
-	n := &news{topic: topic{about, reason, action}, version: about.ResourceVersion, since: time.Now()}
+	n := &news{topic: topic{about, reason, action}, version: about.ResourceVersion, at: d.clock.Now(),
+		since: time.Now()}
 	n.about.ResourceVersion = ""
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -138,7 +140,7 @@ func (d *Digest) publish(n *news) {
 	d.mu.Unlock()
 	about := n.about
 	about.ResourceVersion = n.version
-	d.record(about, corev1.EventTypeNormal, n.reason, n.action, n.text(), n.since)
+	d.record(about, corev1.EventTypeNormal, n.reason, n.action, n.text(), n.at)
 }
 
 // add adds a note that is not there yet, if there is room for it.

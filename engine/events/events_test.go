@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	eventsclient "k8s.io/client-go/kubernetes/typed/events/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
 	"reconcel/engine/leader"
 )
@@ -45,7 +46,7 @@ func TestLastEventsAreSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := NewBroadcaster(client, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	b := NewBroadcaster(client, clock.RealClock{}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 	ctx, cancel := context.WithCancel(t.Context())
 	b.Start(ctx)
 	cancel() // As SIGTERM does.
@@ -83,7 +84,7 @@ type bulletin struct {
 func newBulletin(t *testing.T) *bulletin {
 	t.Helper()
 	l := &bulletin{counts: map[string]int32{}, metrics: prometheus.NewRegistry()}
-	l.Broadcaster = NewBroadcaster(l, slog.New(slog.NewTextHandler(&l.log, nil)), l.metrics)
+	l.Broadcaster = NewBroadcaster(l, clock.RealClock{}, slog.New(slog.NewTextHandler(&l.log, nil)), l.metrics)
 	return l
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 
 	"reconcel/engine/ident"
 )
@@ -17,11 +18,12 @@ import (
 // wakes a goroutine and makes a timer for each.
 type delayingQueue struct {
 	workqueue.TypedInterface[ident.Request]
+	clock clock.WithDelayedExecution
 
 	mu     sync.Mutex
 	of     map[ident.Request]*delay
 	sorted delays
-	timer  *time.Timer // runs until the earliest delay ends; nil before the first one
+	timer  clock.Timer // runs until the earliest delay ends; nil before the first one
 }
 
 // A delay is when a request is added to the queue.
@@ -32,8 +34,8 @@ type delay struct {
 	index   int  // in the heap
 }
 
-func newDelayingQueue(q workqueue.TypedInterface[ident.Request]) *delayingQueue {
-	return &delayingQueue{TypedInterface: q, of: map[ident.Request]*delay{}}
+func newDelayingQueue(q workqueue.TypedInterface[ident.Request], c clock.WithDelayedExecution) *delayingQueue {
+	return &delayingQueue{TypedInterface: q, clock: c, of: map[ident.Request]*delay{}}
 }
 
 // AddAfter implements workqueue.TypedDelayingInterface.
@@ -42,7 +44,7 @@ func (q *delayingQueue) AddAfter(r ident.Request, after time.Duration) {
 		q.Add(r)
 		return
 	}
-	at := time.Now().Add(after)
+	at := q.clock.Now().Add(after)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var first *delay
@@ -78,9 +80,9 @@ func (q *delayingQueue) Get() (r ident.Request, shutdown bool) {
 
 // wakeLocked sets the timer to the end of the earliest delay.
 func (q *delayingQueue) wakeLocked() {
-	rest := time.Until(q.sorted[0].at)
+	rest := q.sorted[0].at.Sub(q.clock.Now())
 	if q.timer == nil {
-		q.timer = time.AfterFunc(rest, q.addDue)
+		q.timer = q.clock.AfterFunc(rest, q.addDue)
 		return
 	}
 	q.timer.Reset(rest)
@@ -90,7 +92,7 @@ func (q *delayingQueue) wakeLocked() {
 func (q *delayingQueue) addDue() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for now := time.Now(); len(q.sorted) > 0 && !q.sorted[0].at.After(now); {
+	for now := q.clock.Now(); len(q.sorted) > 0 && !q.sorted[0].at.After(now); {
 		d := heap.Pop(&q.sorted).(*delay)
 		delete(q.of, d.request)
 		if !d.ended {

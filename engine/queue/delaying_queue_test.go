@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 
 	"reconcel/engine/ident"
 	"reconcel/engine/plan"
@@ -44,7 +45,7 @@ func collect(t *testing.T, q workqueue.TypedRateLimitingInterface[ident.Request]
 
 func TestEarliestDelayCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := NewQueue(plan.NewQueueMetrics(prometheus.NewRegistry()))
+		q := NewQueue(clock.RealClock{}, plan.NewQueueMetrics(prometheus.NewRegistry()))
 		a, b, c := ident.Request{Name: "a"}, ident.Request{Name: "b"}, ident.Request{Name: "c"}
 		q.AddAfter(a, 12*time.Hour)
 		q.AddAfter(b, 2*time.Second)
@@ -61,7 +62,7 @@ func TestEarliestDelayCounts(t *testing.T) {
 
 func TestRequestCanBeDelayedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := NewQueue(plan.NewQueueMetrics(prometheus.NewRegistry()))
+		q := NewQueue(clock.RealClock{}, plan.NewQueueMetrics(prometheus.NewRegistry()))
 		q.AddAfter(ident.Request{Name: "a"}, time.Second)
 		time.AfterFunc(time.Second+time.Millisecond, func() { q.AddAfter(ident.Request{Name: "a"}, time.Minute) })
 		want := []added{{"a", time.Second}, {"a", time.Minute + time.Second + time.Millisecond}}
@@ -75,7 +76,7 @@ func TestRequestCanBeDelayedAgain(t *testing.T) {
 // afterwards adds it again.
 func TestGetEndsDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := NewQueue(plan.NewQueueMetrics(prometheus.NewRegistry()))
+		q := NewQueue(clock.RealClock{}, plan.NewQueueMetrics(prometheus.NewRegistry()))
 		a, b := ident.Request{Name: "a"}, ident.Request{Name: "b"}
 		q.AddAfter(a, time.Second)
 		q.AddAfter(b, time.Second)
@@ -97,7 +98,7 @@ func TestGetEndsDelay(t *testing.T) {
 func TestAllDelaysEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 1000
-		q := NewQueue(plan.NewQueueMetrics(prometheus.NewRegistry()))
+		q := NewQueue(clock.RealClock{}, plan.NewQueueMetrics(prometheus.NewRegistry()))
 		var want []added
 		for i := range n {
 			want = append(want, added{fmt.Sprint(i), time.Duration(i+1) * time.Second})
@@ -117,7 +118,7 @@ func TestAllDelaysEnd(t *testing.T) {
 // TestDelayAfterShutdown checks that a stopped queue keeps no timer.
 func TestDelayAfterShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newDelayingQueue(workqueue.NewTyped[ident.Request]())
+		q := newDelayingQueue(workqueue.NewTyped[ident.Request](), clock.RealClock{})
 		q.AddAfter(ident.Request{Name: "a"}, time.Hour)
 		q.ShutDown()
 		q.AddAfter(ident.Request{Name: "b"}, time.Second)
@@ -130,7 +131,7 @@ func TestDelayAfterShutdown(t *testing.T) {
 // BenchmarkUnchangedDelay measures what each reconciliation asks for: a delay that is as
 // long as before.
 func BenchmarkUnchangedDelay(b *testing.B) {
-	q := NewQueue(plan.NewQueueMetrics(prometheus.NewRegistry()))
+	q := NewQueue(clock.RealClock{}, plan.NewQueueMetrics(prometheus.NewRegistry()))
 	defer q.ShutDown()
 	r := ident.Request{Namespace: "default", Name: "example", UID: "b2f5a4d0-5a5f-4ad5-9a1c-0b1d2c3e4f50"}
 	b.ReportAllocs()

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 
 	"reconcel/engine/access"
 	"reconcel/engine/ident"
@@ -43,15 +44,15 @@ func (e *Router) add(req ident.Request) {
 	}
 }
 
-// NewQueue returns the queue of primaries. A failed request is retried after
+// NewQueue returns the queue of primaries, whose delays end by the clock. A failed request is retried after
 // outcome.FirstRetry, doubled at each failure up to outcome.LastRetry, with a jitter of
 // 20 %. A request is never dropped. There is no token bucket for all requests, so
 // however long an outage lasts, each one is retried within half a minute after it. That
 // is 11 or 12 attempts in the first minute.
-func NewQueue(m plan.QueueMetrics) workqueue.TypedRateLimitingInterface[ident.Request] {
+func NewQueue(c clock.WithDelayedExecution, m plan.QueueMetrics) workqueue.TypedRateLimitingInterface[ident.Request] {
 	q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[ident.Request]{Name: "primaries", MetricsProvider: m})
 	return workqueue.NewTypedRateLimitingQueueWithConfig(NewLimiter(rand.Float64),
-		workqueue.TypedRateLimitingQueueConfig[ident.Request]{DelayingQueue: newDelayingQueue(q)})
+		workqueue.TypedRateLimitingQueueConfig[ident.Request]{DelayingQueue: newDelayingQueue(q, c)})
 }
 
 // NewLimiter returns the rate limiter for failed requests. random returns

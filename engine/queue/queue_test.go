@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 
 	"reconcel/engine/access"
 	"reconcel/engine/plan"
@@ -17,7 +18,7 @@ import (
 // TestStandbyQueuesNothing shows primaries that come and go to a process that serves none. It keeps none of them, and serves
 // what comes when it leads.
 func TestStandbyQueuesNothing(t *testing.T) {
-	r := &Router{Shared: &access.Shared{Queue: NewQueue(plan.NewQueueMetrics(prometheus.NewRegistry()))}}
+	r := &Router{Shared: &access.Shared{Queue: NewQueue(clock.RealClock{}, plan.NewQueueMetrics(prometheus.NewRegistry()))}}
 	show := func(i int) {
 		u := &unstructured.Unstructured{Object: map[string]any{}}
 		u.SetName(fmt.Sprintf("foo-%d", i))
