@@ -63,6 +63,7 @@ status is.`,
 	deploy := deployCommand{out, loader}
 	root.AddCommand(
 		runCommand{out, loader}.command(),
+		devCommand{out, loader}.command(),
 		renderCommand{out, loader, repeater}.command(),
 		initCommand{out, loader, a.stdin}.command(),
 		validateCommand{out, loader, repeater}.command(),

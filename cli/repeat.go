@@ -48,14 +48,14 @@ func (r *repeater) repeat(f repeating, cmd *cobra.Command, run func() error, pat
 			return nil
 		}
 		r.out.conclude(cmd, err)
-		r.out.say("[%s] watching for changes", clock())
+		r.out.say("[%s] watching for changes", timeOfDay())
 		changed := seen.Wait(ctx)
 		if changed == "" {
 			return nil
 		}
-		r.out.say("\n[%s] %s changed", clock(), changed)
+		r.out.say("\n[%s] %s changed", timeOfDay(), changed)
 	}
 }
 
-// clock returns the time of day, as people read it beside their editor.
-func clock() string { return time.Now().Format(time.TimeOnly) }
+// timeOfDay returns the time of day, as people read it beside their editor.
+func timeOfDay() string { return time.Now().Format(time.TimeOnly) }

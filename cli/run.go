@@ -4,30 +4,22 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
-	"reconcel/cli/internal/change"
-	"reconcel/cli/internal/dryrun"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/judge"
-	"reconcel/cli/internal/rulewatch"
 	"reconcel/cli/internal/settings"
 	"reconcel/engine"
-	"reconcel/engine/access"
 	"reconcel/engine/leader"
-	"reconcel/engine/plan"
 	"reconcel/rules"
 	"reconcel/rules/source"
 )
@@ -103,11 +95,7 @@ func (c runCommand) run(s *runFlags) error {
 	if err != nil {
 		return err
 	}
-	first := loaded.Program
 	invalid := rejected(loaded, judge.Of(loaded, nil, s.policy()))
-	if invalid != nil {
-		first = &rules.Program{} // Nothing of invalid rules is read.
-	}
 	if invalid != nil && s.dryRun {
 		return invalid
 	}
@@ -130,79 +118,8 @@ func (c runCommand) run(s *runFlags) error {
 	}
 	ctx, stop := untilSignal()
 	defer stop()
-	metrics := newMetrics()
-	validator := &rulewatch.Validator{Config: config, Policy: s.policy(), Log: log, Metrics: rulewatch.NewMetrics(metrics)}
-	var unsent *change.Unsent
-	var dry plan.DryRun // nil: it writes
-	if s.dryRun {
-		config.Wrap(dryrun.Guard)
-		unsent = change.NewUnsent()
-		dry, validator.DryRun = unsent, unsent.SetSchemas
-	}
-	var watch *rulewatch.Watch
-	watching := &sync.WaitGroup{}
-	machine, err := engine.New(access.Options{
-		Config: config, Log: log, Namespace: namespace, Name: s.name, Namespaces: s.only, Leadership: leadership(s, log),
-		Source: origin(s.rules.paths), ConfirmRemoval: s.confirmed, TakeOver: s.takeOver,
-		Approve: func(ctx context.Context) (*rules.Program, error) {
-			approved, err := watch.Approve(ctx)
-			if err != nil {
-				return nil, cmp.Or(invalid, exit.Wrong(err))
-			}
-			watching = watch.Start(ctx)
-			return approved, nil
-		},
-		Workers: s.workers.Value, ReapplyEvery: time.Duration(s.reapply.Value), MaxDeletions: &s.deletions.Value,
-		Events: access.EventFilter(s.events.Value), Metrics: metrics,
-		DryRun: dry,
-	}, first)
-	if err != nil {
-		return exit.Failure(err)
-	}
-
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	logged := make(chan struct{})
-	unlogged := context.AfterFunc(ctx, func() {
-		defer close(logged)
-		stop() // From now on, a signal has its default effect: it ends the process.
-		log.Info("stopping", "reason", context.Cause(ctx))
-	})
-	validator.Report, validator.Learn = machine.ReportRulesInvalidForCluster, machine.Learn
-	watch = rulewatch.New(rulewatch.Options{
-		Read:   func() ([]source.File, source.Errors) { return c.loader.reader(s.rules).Rules(s.rules.paths) },
-		Paths:  files.Reloadable(s.rules.paths),
-		Policy: s.policy(), Check: validator.Check, Validator: validator, Schemas: machine.Schemas(),
-		Reload: machine.Reload, Reject: machine.ReportInvalidRules, Log: log, Metrics: validator.Metrics,
-		Publish: func(state *rulewatch.State) { machine.RecordRejected(state.Record()) }, Last: s.last(machine),
-	}, loaded)
-	server.start(endpoints(machine.Ready, watch.State, metrics), cancel)
-	defer server.stop()
-	debug.start(s.debugHandler(machine.Inspect, watch.State), cancel)
-	defer debug.stop()
-	defer func() {
-		cancel(nil) // If the engine fails, only this ends the watch.
-		watching.Wait()
-	}()
-	log.Info("starting", "version", builtFrom().Version, "files", len(loaded.Sources), "cluster", config.Host,
-		"namespace", namespace, "listen", server.address(), "debugListen", debug.address())
-	if err := machine.Run(ctx); err != nil {
-		unlogged()
-		if invalid, ok := errors.AsType[*exit.Error](err); ok {
-			return invalid
-		}
-		return exit.Failure(err)
-	}
-	cancel(nil) // The goroutine that closes logged waits for ctx, even if the engine returned for another reason.
-	<-logged
-	log.Info("stopped")
-	if broken, ok := errors.AsType[*exit.Error](context.Cause(ctx)); ok {
-		return broken
-	}
-	if unsent == nil {
-		return nil // A signal ended the process.
-	}
-	return c.out.print([]byte(unsent.Text()))
+	return controller{runFlags: s, out: c.out, loader: c.loader, loaded: loaded, invalid: invalid, log: log, config: config,
+		namespace: namespace, server: server, debug: debug, leadership: leadership(s, log), last: s.last}.run(ctx, stop)
 }
 
 // leadership returns the options of leader election, or nil without --leader-elect.

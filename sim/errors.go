@@ -29,3 +29,9 @@ func errNotServed(gvr runtimeschema.GroupVersionResource, verb string) error {
 	return apierrors.NewGenericServerResponse(http.StatusNotFound, verb, gvr.GroupResource(), "", "404 page not found", 0,
 		true)
 }
+
+// A ConnectionLostError is the error of a Failure without an answer.
+type ConnectionLostError struct{ Message string }
+
+// Error implements error.
+func (e *ConnectionLostError) Error() string { return e.Message }

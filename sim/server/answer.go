@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	"reconcel/sim"
 )
 
 // A form is how a client wants objects.
@@ -71,8 +73,11 @@ func errNotAcceptable() error {
 		"only the following media types are accepted: application/json, application/yaml", 0, false)
 }
 
-// writeError answers with an error as a Status.
+// writeError answers with an error as a Status, or breaks the connection.
 func writeError(w http.ResponseWriter, err error) {
+	if _, lost := errors.AsType[*sim.ConnectionLostError](err); lost {
+		panic(http.ErrAbortHandler)
+	}
 	status := statusOf(err)
 	if d := status.Details; d != nil && d.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(d.RetryAfterSeconds)))

@@ -66,6 +66,9 @@ func New(options Options) *Server {
 	return s
 }
 
+// Handle serves a path outside of Kubernetes' API, for clients with the token.
+func (s *Server) Handle(pattern string, handler http.Handler) { s.mux.Handle(pattern, handler) }
+
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")

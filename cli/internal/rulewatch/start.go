@@ -35,6 +35,10 @@ func (w *Watch) Approve(ctx context.Context) (*rules.Program, error) {
 	w.Metrics.activated(hash)
 	w.Metrics.rejected()
 	w.publish(w.State().activated(hash).rejected(digestOf(w.Read()), invalid))
+	if len(last.Sources) == 0 {
+		w.Log.Error("rules invalid, waiting until they are valid", "error", summary(split(invalid)))
+		return last.Program, nil
+	}
 	w.Log.Error("rules invalid, starting with the last valid rules", "hash", hash.String(),
 		"error", summary(split(invalid)))
 	return last.Program, nil

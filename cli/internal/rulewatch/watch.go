@@ -38,8 +38,8 @@ type Options struct {
 	Reload    func(context.Context, *rules.Program) error
 	Reject    func(note string) // records that rules are rejected
 	Publish   func(*State)      // is told each new state
-	// Last returns the files that were active last, in this or another process, or no files. It is
-	// nil if a process must not start with them.
+	// Last returns the files that were active last, in this or another process, or nil. With an empty list, a process
+	// starts without rules until those of the files are valid. It is nil if a process must start with its own rules.
 	Last    func(context.Context) ([]source.File, error)
 	Log     *slog.Logger
 	Metrics *Metrics

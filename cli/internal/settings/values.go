@@ -107,11 +107,28 @@ func Rate() *Value[float32] {
 	}}
 }
 
-// Span is a duration that is not negative.
+// Port returns the number of a TCP port, 0 by default.
+func Port() *Value[int] {
+	return &Value[int]{0, typeNumber, nil, func(s string) (int, error) {
+		n, err := strconv.ParseUint(s, 10, 16)
+		if err != nil {
+			return 0, errors.New("expected a port from 0 to 65535")
+		}
+		return int(n), nil
+	}}
+}
+
+// Span is a duration that is not negative, or Never.
 type Span time.Duration
+
+// Never is the duration without an end.
+const Never Span = -1
 
 // String omits zero minutes and seconds: 12h, not 12h0m0s.
 func (d Span) String() string {
+	if d == Never {
+		return "never"
+	}
 	s := time.Duration(d).String()
 	if strings.HasSuffix(s, "h0m0s") {
 		return strings.TrimSuffix(s, "0m0s")
@@ -128,6 +145,22 @@ func Duration(initial time.Duration) *Value[Span] {
 		}
 		return Span(t), nil
 	}}
+}
+
+// DurationOrNever returns a duration that is not negative, or Never.
+func DurationOrNever(initial time.Duration) *Value[Span] {
+	v := Duration(initial)
+	v.kind, v.parse = "duration|never", func(s string) (Span, error) {
+		t, err := time.ParseDuration(s)
+		switch {
+		case s == Never.String():
+			return Never, nil
+		case err != nil || t < 0:
+			return 0, errors.New("expected a duration such as 500ms, or never")
+		}
+		return Span(t), nil
+	}
+	return v
 }
 
 // LogLevel returns a level of slog, info by default.
