@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -45,6 +47,19 @@ func older(u *unstructured.Unstructured) *unstructured.Unstructured {
 		out.Object["involvedObject"] = map[string]any{}
 	}
 	return out
+}
+
+// olderField returns the field of the core's Events that a field selector for Events of events.k8s.io names.
+func olderField(field, value string) (older, same string, err error) {
+	switch part, of := strings.CutPrefix(field, "regarding."); {
+	case of:
+		return "involvedObject." + part, value, nil
+	case field == "reportingController":
+		return "reportingComponent", value, nil
+	case strings.HasPrefix(field, "metadata."), field == "reason", field == "type":
+		return field, value, nil
+	}
+	return "", "", fmt.Errorf("field label not supported: %s", field)
 }
 
 func rename(fields map[string]any, from, to string) {

@@ -37,8 +37,11 @@ func (c *call) seenAs(u *unstructured.Unstructured) *unstructured.Unstructured {
 
 // read lists or watches.
 func (c *call) read() error {
-	options := metav1.ListOptions{LabelSelector: c.query.Get("labelSelector"), FieldSelector: c.query.Get("fieldSelector"),
-		ResourceVersion: c.query.Get("resourceVersion")}
+	options, err := c.selectors()
+	if err != nil {
+		return err
+	}
+	options.ResourceVersion = c.query.Get("resourceVersion")
 	if on, _ := strconv.ParseBool(c.query.Get("watch")); on {
 		return c.watch(options)
 	}

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -128,6 +129,20 @@ func (c *call) get() error {
 	return c.answer(http.StatusOK, u)
 }
 
+// selectors are those of the client, with the fields that the stored kind has.
+func (c *call) selectors() (metav1.ListOptions, error) {
+	options := metav1.ListOptions{LabelSelector: c.query.Get("labelSelector"), FieldSelector: c.query.Get("fieldSelector")}
+	if c.stored == c.kind {
+		return options, nil
+	}
+	selector, err := fields.ParseAndTransformSelector(options.FieldSelector, olderField)
+	if err != nil {
+		return options, apierrors.NewBadRequest(err.Error())
+	}
+	options.FieldSelector = selector.String()
+	return options, nil
+}
+
 // decode decodes the object in the body.
 func (c *call) decode() (*unstructured.Unstructured, error) {
 	body, kind, err := readBody(c.w, c.request)
@@ -236,7 +251,10 @@ func (c *call) deleteCollection() error {
 	if err != nil {
 		return err
 	}
-	which := metav1.ListOptions{LabelSelector: c.query.Get("labelSelector"), FieldSelector: c.query.Get("fieldSelector")}
+	which, err := c.selectors()
+	if err != nil {
+		return err
+	}
 	if err := c.client.DeleteCollection(c.request.Context(), options, which); err != nil {
 		return err
 	}
