@@ -153,9 +153,8 @@ func (c devCommand) dev(f *devFlags) error {
 	log := newLog(c.out.stderr, &f.runFlags)
 	ctx, stop := untilSignal()
 	defer stop()
-	served, err := dev.Start(dev.Options{Port: f.port.Value, Kubeconfig: f.kubeconfig,
-		ReadyAfter: time.Duration(f.ready.Value),
-		Problem:    func(err error) { log.Error("CRD not served", "error", err) }})
+	served, err := dev.Start(dev.Options{Port: f.port.Value, ReadyAfter: time.Duration(f.ready.Value),
+		Problem: func(err error) { log.Error("CRD not served", "error", err) }})
 	if err != nil {
 		return exit.Failure(explained(err))
 	}
@@ -178,7 +177,7 @@ func (c devCommand) dev(f *devFlags) error {
 		failure.By = served.Config.UserAgent
 		served.Cluster.Fail(failure)
 	}
-	if err := c.introduce(served); err != nil {
+	if err := c.introduce(f, served); err != nil {
 		return err
 	}
 	var following sync.WaitGroup
@@ -213,13 +212,16 @@ func (c devCommand) apply(ctx context.Context, content *dev.Files) *filewatch.Se
 	return seen
 }
 
-// introduce prints how to use the cluster.
-func (c devCommand) introduce(served *dev.Server) error {
-	path := served.Path
+// introduce writes the kubeconfig, and prints how to use the cluster.
+func (c devCommand) introduce(f *devFlags, served *dev.Server) error {
+	path, err := served.WriteKubeconfig(f.kubeconfig)
+	if err != nil {
+		return exit.Failure(explained(err))
+	}
 	if strings.ContainsAny(path, " \t'\"$`\\&;|<>()*?[]#~!") {
 		path = "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 	}
-	err := c.out.print([]byte("export KUBECONFIG=" + path + "\n"))
+	err = c.out.print([]byte("export KUBECONFIG=" + path + "\n"))
 	c.out.say("Kubernetes %s in memory at %s, until Ctrl-C.", apiserver.KubernetesVersion, served.Config.Host)
 	c.out.say("It has no Pods that run, no RBAC, and no admission webhooks. Move its clock with: reconcel dev advance 1h")
 	return err

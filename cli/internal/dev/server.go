@@ -25,7 +25,6 @@ import (
 // Options configure a Server.
 type Options struct {
 	Port       int           // 0: any free one
-	Kubeconfig string        // the file to create; "": one in a new temporary folder
 	ReadyAfter time.Duration // until workloads are ready; negative: never
 	Problem    func(error)   // is told what the cluster cannot do
 }
@@ -38,8 +37,9 @@ type Server struct {
 	Cluster *sim.Cluster
 	Clock   *Clock
 	Config  *rest.Config // of a client
-	Path    string       // of the kubeconfig
 
+	access    server.Access
+	path      string // of the kubeconfig that it has written, or ""
 	temporary string // the folder of the kubeconfig, or ""
 	listener  net.Listener
 	http      *http.Server
@@ -49,7 +49,7 @@ type Server struct {
 	advancing sync.Mutex
 }
 
-// Start starts a server. Its clients are accepted from now on, and the kubeconfig exists until Stop.
+// Start starts a server. It accepts clients until Stop.
 func Start(options Options) (s *Server, err error) {
 	s = &Server{Clock: NewClock(), cancel: func() {}}
 	defer func() {
@@ -64,57 +64,63 @@ func Start(options Options) (s *Server, err error) {
 	if s.Cluster, err = sim.New(sim.Options{Kinds: kinds, Clock: s.Clock, History: history}); err != nil {
 		return s, err
 	}
-	access, err := server.NewAccess()
-	if err != nil {
+	if s.access, err = server.NewAccess(); err != nil {
 		return s, err
 	}
 	if s.listener, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(options.Port))); err != nil {
 		return s, err
 	}
-	kubeconfig, err := access.Kubeconfig(s.listener.Addr().String(), "reconcel-dev")
+	kubeconfig, err := s.kubeconfig()
 	if err != nil {
 		return s, err
 	}
 	if s.Config, err = clientcmd.RESTConfigFromKubeConfig(kubeconfig); err != nil {
 		return s, err
 	}
-	if err = s.write(options.Kubeconfig, kubeconfig); err != nil {
-		return s, err
-	}
-	s.api = server.New(server.Options{Cluster: s.Cluster, Token: access.Token, Clock: s.Clock, Builtin: kinds,
+	s.api = server.New(server.Options{Cluster: s.Cluster, Token: s.access.Token, Clock: s.Clock, Builtin: kinds,
 		ReadyAfter: options.ReadyAfter, Problem: options.Problem})
 	s.api.Handle("POST "+advancePath, http.HandlerFunc(s.serveAdvance))
-	s.serve(access.Certificate)
+	s.serve()
 	return s, nil
 }
 
-// write creates the kubeconfig, which nobody else can read.
-func (s *Server) write(path string, kubeconfig []byte) (err error) {
+func (s *Server) kubeconfig() ([]byte, error) {
+	return s.access.Kubeconfig(s.listener.Addr().String(), "reconcel-dev")
+}
+
+// WriteKubeconfig creates a file, or one in a new temporary folder, that only this user can read. It returns its path.
+// The file exists until Stop.
+func (s *Server) WriteKubeconfig(path string) (_ string, err error) {
+	kubeconfig, err := s.kubeconfig()
+	if err != nil {
+		return "", err
+	}
 	if path == "" {
 		if s.temporary, err = os.MkdirTemp("", "reconcel-dev-"); err != nil {
-			return err
+			return "", err
 		}
 		path = filepath.Join(s.temporary, "kubeconfig")
 	}
 	if path, err = filepath.Abs(path); err != nil {
-		return err
+		return "", err
 	}
 	// An existing file may be that of another cluster.
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return err
+		return "", err
 	}
-	s.Path = path
+	s.path = path
 	_, err = f.Write(kubeconfig)
-	return errors.Join(err, f.Close())
+	return path, errors.Join(err, f.Close())
 }
 
 // serve answers requests, and plays the controllers, until Stop.
-func (s *Server) serve(certificate tls.Certificate) {
+func (s *Server) serve() {
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
 	s.http = &http.Server{
-		Handler: s.api, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+		Handler:           s.api,
+		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{s.access.Certificate}, MinVersion: tls.VersionTLS12},
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: log.New(io.Discard, "", 0), // Clients that distrust the certificate see that themselves.
 	}
@@ -132,8 +138,8 @@ func (s *Server) Stop() {
 		_ = s.listener.Close()
 	}
 	s.running.Wait()
-	if s.Path != "" {
-		_ = os.Remove(s.Path)
+	if s.path != "" {
+		_ = os.Remove(s.path)
 	}
 	if s.temporary != "" {
 		_ = os.Remove(s.temporary) // A file that a user has put there stays.
