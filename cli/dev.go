@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,8 +58,8 @@ func (f *devFlags) flags(flags *pflag.FlagSet) {
 		"`file` to create for the kubeconfig, which must not exist (default: one in a new temporary folder)")
 	flags.Var(f.ready, "ready-after", "time until workloads are ready, Jobs complete and Pods run; never: until you write "+
 		"their status")
-	flags.StringArrayVar(&f.failures, "fail", nil, "let requests of the controller `fail`: verb=create,kind=Deployment,"+
-		"times=3,error=Forbidden; keys as in fail of a test; may be repeated")
+	flags.StringArrayVar(&f.failures, "fail", nil, "`request` of the controller that fails, such as verb=apply,kind=Deployment,"+
+		"times=3,error=Forbidden: the keys of fail in a test; may be repeated")
 	flags.Var(f.logLevel, "log-level", "lowest level to log")
 	flags.Var(f.logFormat, "log-format", "format of the log")
 }
@@ -162,15 +163,16 @@ func (c devCommand) dev(f *devFlags) error {
 	content := &dev.Files{Cluster: served.Cluster, Reader: c.loader.reader(f.rules), Rules: f.rules.paths, CRDs: f.crds,
 		Objects: f.objects}
 	seen := c.apply(ctx, content)
-	loaded := &rules.Loaded{Program: &rules.Program{}}
+	loaded, program := &rules.Loaded{}, &rules.Program{}
 	if len(f.rules.paths) > 0 {
 		if loaded, err = c.loader.load(f.rules); err != nil {
 			return err
 		}
+		program = cmp.Or(loaded.Program, program)
 	}
 	served.Config.UserAgent = "reconcel/" + builtFrom().Version + " (dev)" // The other commands have another one.
 	for _, text := range f.failures {
-		failure, err := ruletest.ParseFailure(text, "reconcel dev --fail", loaded.Program, served.Cluster.Kinds())
+		failure, err := ruletest.ParseFailure(text, "reconcel dev --fail", program, served.Cluster.Kinds())
 		if err != nil {
 			return exit.Misused("--fail %s: %w", text, err)
 		}
@@ -179,6 +181,11 @@ func (c devCommand) dev(f *devFlags) error {
 	}
 	if err := c.introduce(f, served); err != nil {
 		return err
+	}
+	for gvk := range program.UsedKinds() {
+		if served.Cluster.Kinds().Kind(gvk) == nil {
+			c.out.say("The rules wait for %s in %s: give its CRD with --crd, or create it.", gvk.Kind, gvk.GroupVersion())
+		}
 	}
 	var following sync.WaitGroup
 	defer following.Wait()
