@@ -85,8 +85,16 @@ help: ## Show this
 ##@ Use
 
 .PHONY: demo
-demo: build devcluster ## Run the demo: Kubernetes on loopback, the controller and the examples (or use the cluster of KUBECONFIG=file)
-	@hack/demo.sh
+demo: build $(if $(DEVCLUSTER_KUBECONFIG),devcluster,kubectl) ## Run the demo: a cluster in memory, the controller and two examples (or use the cluster of KUBECONFIG=file)
+	@hack/demo.sh $(if $(DEVCLUSTER_KUBECONFIG),cluster,memory)
+
+.PHONY: demo-cluster
+demo-cluster: build devcluster ## Run the demo on a Kubernetes control plane on loopback
+	@hack/demo.sh cluster
+
+.PHONY: kubectl
+kubectl: ## Build bin/kubectl, unless PATH has a kubectl
+	@command -v kubectl >/dev/null || { cd hack/kubectl && CGO_ENABLED=0 go build -trimpath -o ../../bin/kubectl .; }
 
 .PHONY: build
 build: ## Build bin/reconcel
@@ -261,6 +269,7 @@ lint: $(GOLANGCI_LINT) ## Run the linters
 	cd hack/devcluster && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml .
 	cd hack/bench && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
 	cd convert && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
+	cd hack/kubectl && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml .
 	cd hack/release && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
 	cd test/ecosystem && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
 
@@ -286,6 +295,7 @@ tidy-check: ## Check that go.mod and go.sum are tidy
 	cd hack/bench && go mod tidy -diff
 	cd convert && go mod tidy -diff
 	cd hack/devcluster && go mod tidy -diff
+	cd hack/kubectl && go mod tidy -diff
 	cd test/ecosystem && go mod tidy -diff
 	cd hack/release && go mod tidy -diff
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 #
-# The demo runs a real control plane, and reconcel with the rules of two examples.
-# `make demo` builds everything that the demo needs and calls this script.
+# The demo runs reconcel with the rules of two examples: `hack/demo.sh memory` in a cluster in
+# memory, `hack/demo.sh cluster` on a real control plane. `make demo` and `make demo-cluster`
+# build everything that the demo needs and call this script.
 #
 # On a terminal it runs until Ctrl-C, and elsewhere it ends with exit code 0. It
 # removes everything that it has created, even after an error.
@@ -10,6 +11,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly foo=examples/foo dbm=examples/databasemanager
+readonly on=${1:-memory}
+readonly crd_files=(crds/samplecontroller.k8s.io_foos.yaml crds/coolops.cn_databasemanagers.yaml)
 readonly crds=(foos.samplecontroller.k8s.io databasemanagers.coolops.cn)
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/reconcel-demo.XXXXXX")
@@ -103,7 +106,8 @@ cleanup() {
 	exit "$code"
 }
 
-borrowed=${DEVCLUSTER_KUBECONFIG:-}
+borrowed=''
+if [[ $on == cluster ]]; then borrowed=${DEVCLUSTER_KUBECONFIG:-}; fi
 exec {hold}>/dev/null
 trap cleanup EXIT
 trap 'exit 130' INT
@@ -116,8 +120,13 @@ kubectl() { "${client[@]}" "$@" {hold}>&-; }
 
 # talk configures the client for the cluster and the namespace.
 talk() {
-	client=(bin/devcluster kubectl)
-	if [[ -n $borrowed ]]; then client=("$(type -P kubectl)"); fi
+	if [[ $on == memory ]]; then
+		client=("$(type -P kubectl || echo bin/kubectl)")
+	elif [[ -n $borrowed ]]; then
+		client=("$(type -P kubectl)")
+	else
+		client=(bin/devcluster kubectl)
+	fi
 	client+=(--kubeconfig="$kubeconfig" --namespace="$namespace")
 }
 
@@ -161,6 +170,22 @@ borrow() {
 }
 
 # --- reconcel --------------------------------------------------------------
+
+# start_memory starts reconcel with a cluster of its own.
+start_memory() {
+	step 'Starting a cluster in memory, and reconcel with the rules of the examples'
+	command_line reconcel dev -f "$foo/rules.yaml" -f "$dbm/rules.yaml" --crd "${crd_files[0]}" --crd "${crd_files[1]}"
+	note "its log: $log"
+	kubeconfig=$work/kubeconfig
+	bin/reconcel dev --rules="$foo/rules.yaml" --rules="$dbm/rules.yaml" --crd="${crd_files[0]}" --crd="${crd_files[1]}" \
+		--write-kubeconfig="$kubeconfig" --log-level=info {hold}>&- >"$log" 2>&1 </dev/null &
+	cluster_pid=$! reconcel_pid=$!
+	until [[ -s $kubeconfig ]]; do
+		running "$reconcel_pid" || fail 'the cluster did not start'
+		sleep 0.1
+	done
+	talk
+}
 
 start_reconcel() {
 	step 'Starting reconcel with the rules of the examples'
@@ -253,7 +278,7 @@ go_on() {
 	if [[ -n $borrowed ]]; then
 		kubectl="kubectl --namespace=$namespace"
 	elif ! type -P kubectl >/dev/null; then
-		note "alias kubectl='$PWD/bin/devcluster kubectl --kubeconfig=$kubeconfig'"
+		note "alias kubectl='$PWD/${client[*]:0:${#client[@]}-1}'"
 	fi
 	note "$kubectl get foos,databasemanagers"
 	note "$kubectl scale databasemanager orders --replicas=2"
@@ -272,13 +297,17 @@ stay() {
 	fail 'reconcel or the cluster has ended'
 }
 
-start_cluster
-if [[ -n $borrowed ]]; then borrow; fi
-step 'The kinds of the examples'
-made_crds=true
-show apply -f crds/samplecontroller.k8s.io_foos.yaml -f crds/coolops.cn_databasemanagers.yaml
-show wait --for=condition=Established --timeout=30s crd "${crds[@]}"
-start_reconcel
+if [[ $on == memory ]]; then
+	start_memory
+else
+	start_cluster
+	if [[ -n $borrowed ]]; then borrow; fi
+	step 'The kinds of the examples'
+	made_crds=true
+	show apply -f "${crd_files[0]}" -f "${crd_files[1]}"
+	show wait --for=condition=Established --timeout=30s crd "${crds[@]}"
+	start_reconcel
+fi
 create
 edit
 change_type
