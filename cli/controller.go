@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 
 	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/dryrun"
@@ -37,7 +36,7 @@ type controller struct {
 
 	server, debug *server
 	leadership    *leader.Options
-	clock         clock.WithDelayedExecution // nil: the time of the machine
+	clock         access.Clock // nil: the time of the machine
 	// last returns how a process finds the rules that it starts with if those of the files are invalid.
 	last func(*engine.Engine) func(context.Context) ([]source.File, error)
 }
@@ -49,7 +48,8 @@ func (c controller) run(ctx context.Context, stop func()) error {
 		first = &rules.Program{} // Nothing of invalid rules is read.
 	}
 	metrics := newMetrics()
-	validator := &rulewatch.Validator{Config: c.config, Policy: c.policy(), Log: c.log, Metrics: rulewatch.NewMetrics(metrics)}
+	validator := &rulewatch.Validator{Config: c.config, Policy: c.policy(), Log: c.log,
+		Metrics: rulewatch.NewMetrics(metrics)}
 	var unsent *change.Unsent
 	var dry plan.DryRun // nil: it writes
 	if c.dryRun {

@@ -56,10 +56,10 @@ func (f *devFlags) flags(flags *pflag.FlagSet) {
 	flags.Var(f.port, "port", "port on 127.0.0.1; 0: any free one")
 	flags.StringVar(&f.kubeconfig, "write-kubeconfig", "",
 		"`file` to create for the kubeconfig, which must not exist (default: one in a new temporary folder)")
-	flags.Var(f.ready, "ready-after", "time until workloads are ready, Jobs complete and Pods run; never: until you write "+
-		"their status")
-	flags.StringArrayVar(&f.failures, "fail", nil, "`request` of the controller that fails, such as verb=apply,kind=Deployment,"+
-		"times=3,error=Forbidden: the keys of fail in a test; may be repeated")
+	flags.Var(f.ready, "ready-after", "time until workloads are ready, Jobs complete and Pods run; never: until you "+
+		"write their status")
+	flags.StringArrayVar(&f.failures, "fail", nil, "`request` of the controller that fails, such as "+
+		"verb=apply,kind=Deployment,times=3,error=Forbidden: the keys of fail in a test; may be repeated")
 	flags.Var(f.logLevel, "log-level", "lowest level to log")
 	flags.Var(f.logFormat, "log-format", "format of the log")
 }

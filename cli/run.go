@@ -118,8 +118,10 @@ func (c runCommand) run(s *runFlags) error {
 	}
 	ctx, stop := untilSignal()
 	defer stop()
-	return controller{runFlags: s, out: c.out, loader: c.loader, loaded: loaded, invalid: invalid, log: log, config: config,
-		namespace: namespace, server: server, debug: debug, leadership: leadership(s, log), last: s.last}.run(ctx, stop)
+	return controller{
+		runFlags: s, out: c.out, loader: c.loader, loaded: loaded, invalid: invalid, log: log, config: config,
+		namespace: namespace, server: server, debug: debug, leadership: leadership(s, log), last: s.last,
+	}.run(ctx, stop)
 }
 
 // leadership returns the options of leader election, or nil without --leader-elect.

@@ -174,11 +174,12 @@ borrow() {
 # start_memory starts reconcel with a cluster of its own.
 start_memory() {
 	step 'Starting a cluster in memory, and reconcel with the rules of the examples'
-	command_line reconcel dev -f "$foo/rules.yaml" -f "$dbm/rules.yaml" --crd "${crd_files[0]}" --crd "${crd_files[1]}"
+	command_line reconcel dev -f "$foo/rules.yaml" -f "$dbm/rules.yaml" --crd "${crd_files[0]}" --crd "${crd_files[1]}" \
+		--ready-after=500ms
 	note "its log: $log"
 	kubeconfig=$work/kubeconfig
 	bin/reconcel dev --rules="$foo/rules.yaml" --rules="$dbm/rules.yaml" --crd="${crd_files[0]}" --crd="${crd_files[1]}" \
-		--write-kubeconfig="$kubeconfig" --log-level=info {hold}>&- >"$log" 2>&1 </dev/null &
+		--ready-after=500ms --write-kubeconfig="$kubeconfig" --log-level=info {hold}>&- >"$log" 2>&1 </dev/null &
 	cluster_pid=$! reconcel_pid=$!
 	until [[ -s $kubeconfig ]]; do
 		running "$reconcel_pid" || fail 'the cluster did not start'

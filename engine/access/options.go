@@ -70,7 +70,13 @@ type Options struct {
 
 	// Clock is that of the cluster; default: the time of the machine. Rules read it, Events have its time, and
 	// reconciliations are due by it. Deadlines of requests and the Lease stay with the time of the machine.
-	Clock clock.WithDelayedExecution
+	Clock Clock
+}
+
+// A Clock tells the time, and calls a function later.
+type Clock interface {
+	clock.PassiveClock
+	AfterFunc(d time.Duration, f func()) clock.Timer
 }
 
 // WithDefaults returns the options with the defaults of those that are not set.

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
+	"reconcel/engine/access"
 	"reconcel/engine/ident"
 )
 
@@ -18,7 +19,7 @@ import (
 // wakes a goroutine and makes a timer for each.
 type delayingQueue struct {
 	workqueue.TypedInterface[ident.Request]
-	clock clock.WithDelayedExecution
+	clock access.Clock
 
 	mu     sync.Mutex
 	of     map[ident.Request]*delay
@@ -34,7 +35,7 @@ type delay struct {
 	index   int  // in the heap
 }
 
-func newDelayingQueue(q workqueue.TypedInterface[ident.Request], c clock.WithDelayedExecution) *delayingQueue {
+func newDelayingQueue(q workqueue.TypedInterface[ident.Request], c access.Clock) *delayingQueue {
 	return &delayingQueue{TypedInterface: q, clock: c, of: map[ident.Request]*delay{}}
 }
 

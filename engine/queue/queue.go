@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/clock"
 
 	"reconcel/engine/access"
 	"reconcel/engine/ident"
@@ -49,7 +48,7 @@ func (e *Router) add(req ident.Request) {
 // 20 %. A request is never dropped. There is no token bucket for all requests, so
 // however long an outage lasts, each one is retried within half a minute after it. That
 // is 11 or 12 attempts in the first minute.
-func NewQueue(c clock.WithDelayedExecution, m plan.QueueMetrics) workqueue.TypedRateLimitingInterface[ident.Request] {
+func NewQueue(c access.Clock, m plan.QueueMetrics) workqueue.TypedRateLimitingInterface[ident.Request] {
 	q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[ident.Request]{Name: "primaries", MetricsProvider: m})
 	return workqueue.NewTypedRateLimitingQueueWithConfig(NewLimiter(rand.Float64),
 		workqueue.TypedRateLimitingQueueConfig[ident.Request]{DelayingQueue: newDelayingQueue(q, c)})

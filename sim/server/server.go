@@ -23,13 +23,19 @@ type Options struct {
 	// Token is what clients have to send as their bearer token.
 	Token string
 	// Clock is that of the cluster; default: the time of the machine. Ages in tables are counted by it.
-	Clock clock.Clock
+	Clock Clock
 	// Builtin are the kinds besides those of CRDs.
 	Builtin *sim.Kinds
 	// ReadyAfter is how long after a change of its spec a workload becomes ready; negative: never.
 	ReadyAfter time.Duration
 	// Problem is called with what the controllers cannot do, such as a CRD that cannot be served. It may be nil.
 	Problem func(error)
+}
+
+// A Clock tells the time, and has timers.
+type Clock interface {
+	clock.PassiveClock
+	NewTimer(d time.Duration) clock.Timer
 }
 
 // A Server serves the API of a cluster in memory.

@@ -25,8 +25,8 @@ type Advanced struct {
 	Now time.Time `json:"now"`
 }
 
-// Advance moves the clock. It stops at each time at which something is due, as long as these are no more than a hundred,
-// and waits until nothing changes any more. So what is due repeatedly happens repeatedly.
+// Advance moves the clock. It stops at each time at which something is due, as long as these are no more than a
+// hundred, and waits until nothing changes any more. So what is due repeatedly happens repeatedly.
 func (s *Server) Advance(ctx context.Context, by time.Duration) error {
 	s.advancing.Lock()
 	defer s.advancing.Unlock()

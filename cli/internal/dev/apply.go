@@ -136,7 +136,8 @@ func (c *change) applyOne(ctx context.Context, o *files.Object) error {
 		return nil
 	}
 	before, served := c.Cluster.Find(id.kind, id.namespace, id.name), c.Cluster.Kinds()
-	now, err := c.client(u, k).Apply(ctx, id.name, u.DeepCopy(), metav1.ApplyOptions{FieldManager: FieldManager, Force: true})
+	now, err := c.client(u, k).Apply(ctx, id.name, u.DeepCopy(), metav1.ApplyOptions{FieldManager: FieldManager,
+		Force: true})
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,6 @@ type Clock struct {
 	armed map[*timer]time.Time // running timers, and when they end
 }
 
-var _ clock.WithDelayedExecution = (*Clock)(nil)
-
 // NewClock returns a clock that shows the time of the machine.
 func NewClock() *Clock { return &Clock{armed: map[*timer]time.Time{}} }
 
@@ -51,16 +49,7 @@ func (c *Clock) Now() time.Time {
 // Since implements clock.PassiveClock.
 func (c *Clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// After implements clock.Clock.
-func (c *Clock) After(d time.Duration) <-chan time.Time { return c.NewTimer(d).C() }
-
-// Sleep implements clock.Clock.
-func (c *Clock) Sleep(d time.Duration) { <-c.After(d) }
-
-// Tick implements clock.Clock. Its ticks are those of the machine.
-func (c *Clock) Tick(d time.Duration) <-chan time.Time { return time.Tick(d) }
-
-// NewTimer implements clock.Clock.
+// NewTimer returns a timer with a channel.
 func (c *Clock) NewTimer(d time.Duration) clock.Timer {
 	ended := make(chan time.Time, 1)
 	return c.start(&timer{clock: c, c: ended, do: func() {
@@ -71,7 +60,7 @@ func (c *Clock) NewTimer(d time.Duration) clock.Timer {
 	}}, d)
 }
 
-// AfterFunc implements clock.WithDelayedExecution.
+// AfterFunc calls a function after a duration.
 func (c *Clock) AfterFunc(d time.Duration, do func()) clock.Timer {
 	return c.start(&timer{clock: c, do: do}, d)
 }
