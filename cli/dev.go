@@ -67,7 +67,7 @@ func (f *devFlags) flags(flags *pflag.FlagSet) {
 func (c devCommand) command() *cobra.Command {
 	f := &devFlags{}
 	cmd := &cobra.Command{
-		Use:   "dev",
+		Use:   "dev [-f RULES...]",
 		Short: "Serve a cluster in memory, in which rules run",
 		Long: `Serve Kubernetes' API for a cluster in memory, and run the controller with your rules
 in it, until Ctrl-C. kubectl, the other commands and your own programs work with it as
