@@ -87,8 +87,8 @@ admission webhooks or policies.
 
 "reconcel dev advance 1h" moves the clock of the cluster and the controller ahead.
 
-Exit code: 0 stopped by a signal, 2 wrong usage, 3 a file cannot be read or written, or
-the port is in use.`,
+Exit code: 0 stopped by a signal, 1 rules from stdin are invalid, 2 wrong usage, 3 the
+kubeconfig cannot be written, or the port is in use.`,
 		Example: `  reconcel dev -f examples/foo/rules.yaml --crd crds
   reconcel dev -f rules.yaml --crd crd.yaml -r example.yaml --fail verb=apply,times=3,error=Forbidden`,
 		Args:    flagsOnly,
@@ -204,10 +204,16 @@ func (c devCommand) dev(f *devFlags) error {
 		runFlags: &f.runFlags, out: c.out, loader: c.loader, loaded: loaded,
 		invalid: rejected(loaded, judge.Of(loaded, nil, f.policy())), log: log, config: served.Config, namespace: "default",
 		server: &server{}, debug: &server{}, clock: served.Clock,
-		last: func(*engine.Engine) func(context.Context) ([]source.File, error) {
-			return func(context.Context) ([]source.File, error) { return []source.File{}, nil }
-		},
+		last: f.last,
 	}.run(ctx, stop)
+}
+
+// last lets a process with invalid rules start without any, and wait, if their files can be mended.
+func (f *devFlags) last(*engine.Engine) func(context.Context) ([]source.File, error) {
+	if files.Reloadable(f.rules.paths) == nil {
+		return nil
+	}
+	return func(context.Context) ([]source.File, error) { return []source.File{}, nil }
 }
 
 // apply makes the cluster follow the files, and returns what it has read.

@@ -217,12 +217,23 @@ func TestDevWaitsForValidRules(t *testing.T) {
 	rules := filepath.Join(folder, "rules.yaml")
 	edit(t, rules, "nginx:latest", "${nothing}")
 	d := startDev(t, "-f", rules, "--crd", filepath.Join(folder, "crd.yaml"), "-r", filepath.Join(folder, "foo.yaml"))
-	d.eventually("the mistake is reported", func() bool { return strings.Contains(d.said.String(), "waiting until they are valid") })
+	d.eventually("the mistake is reported", func() bool { return strings.Contains(d.said.String(), "no rules are active until they are valid") })
 	if d.get(devFoos, "example-foo").GetName() == "" {
 		t.Error("the objects of -r are not there")
 	}
 	edit(t, rules, "${nothing}", "nginx:latest")
 	d.eventually("the mended rules run", d.fooIsReady)
+}
+
+// TestDevRejectsRulesOfStdin gives invalid rules that nobody can mend.
+func TestDevRejectsRulesOfStdin(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("reconcel", "dev", "-f", "-")
+	cmd.Stdin = strings.NewReader("kind: Rules\n")
+	out, err := cmd.CombinedOutput()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 || !strings.Contains(string(out), "apiVersion") {
+		t.Errorf("it ends with %v\n%s", err, out)
+	}
 }
 
 // TestDevFollowsFiles edits files of CRDs and objects.

@@ -36,8 +36,7 @@ func (w *Watch) Approve(ctx context.Context) (*rules.Program, error) {
 	w.Metrics.rejected()
 	w.publish(w.State().activated(hash).rejected(digestOf(w.Read()), invalid))
 	if len(last.Sources) == 0 {
-		w.Log.Error("rules invalid, waiting until they are valid", "error", summary(split(invalid)))
-		return last.Program, nil
+		return last.Program, nil // The first reading of the files logs why.
 	}
 	w.Log.Error("rules invalid, starting with the last valid rules", "hash", hash.String(),
 		"error", summary(split(invalid)))

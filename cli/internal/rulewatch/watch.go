@@ -233,7 +233,11 @@ func (w *Watch) reject(err error) {
 	for _, e := range all {
 		w.Log.Error("rules invalid", "error", e)
 	}
-	w.Log.Error("rules not reloaded, the last valid rules stay active", "errors", len(all))
+	if len(w.active.Sources) == 0 {
+		w.Log.Error("no rules are active until they are valid", "errors", len(all))
+	} else {
+		w.Log.Error("rules not reloaded, the last valid rules stay active", "errors", len(all))
+	}
 	w.Reject("the rules files are invalid, the last valid rules stay active: " + summary(all))
 }
 
