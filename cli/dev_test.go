@@ -42,6 +42,7 @@ type devServer struct {
 	config     *rest.Config
 	said       lockedBuffer // stderr
 	ended      chan error
+	stopped    bool
 }
 
 type lockedBuffer struct {
@@ -75,7 +76,11 @@ func startDev(t *testing.T, args ...string) *devServer {
 	}
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	go func() { d.ended <- d.cmd.Wait() }()
-	t.Cleanup(func() { _ = d.cmd.Process.Kill() })
+	t.Cleanup(func() {
+		if !d.stopped {
+			_ = d.stop()
+		}
+	})
 	path, found := strings.CutPrefix(strings.TrimSpace(line), "export KUBECONFIG=")
 	if err != nil || !found {
 		t.Fatalf("the first line is %q (%v)\n%s", line, err, &d.said)
@@ -91,6 +96,7 @@ func startDev(t *testing.T, args ...string) *devServer {
 // stop ends the process as Ctrl-C does.
 func (d *devServer) stop() error {
 	d.t.Helper()
+	d.stopped = true
 	if err := d.cmd.Process.Signal(os.Interrupt); err != nil {
 		d.t.Fatal(err)
 	}
@@ -98,6 +104,7 @@ func (d *devServer) stop() error {
 	case err := <-d.ended:
 		return err
 	case <-time.After(20 * time.Second):
+		_ = d.cmd.Process.Kill()
 		d.t.Fatalf("it does not end\n%s", &d.said)
 		return nil
 	}
