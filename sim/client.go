@@ -256,16 +256,19 @@ func (c *Cluster) snapshot(r *request) ([]*unstructured.Unstructured, string, er
 	return c.sorted(r.kind.GVK.GroupKind(), r.namespace), c.versionLocked(), nil
 }
 
-// Objects returns the objects of a kind in a namespace, or in all, by namespace and name, and their resourceVersion.
-// Do not change them: they are no copies.
-func (c *Cluster) Objects(k *schema.Kind, namespace string) ([]*unstructured.Unstructured, string) {
+// Objects returns the objects of a kind in a namespace, or in all, by namespace and name, and their resourceVersion, to
+// the client of this name. Do not change them: they are no copies.
+func (c *Cluster) Objects(by string, k *schema.Kind, namespace string) ([]*unstructured.Unstructured, string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if f := c.failure(&request{cluster: c, kind: k, namespace: namespace, by: by}, "list"); f != nil {
+		return nil, "", f.Err
+	}
 	all := c.sorted(k.GVK.GroupKind(), namespace)
 	for i := range all {
 		all[i] = InVersion(all[i], k.GVK)
 	}
-	return all, c.versionLocked()
+	return all, c.versionLocked(), nil
 }
 
 // Watch is not supported: see Changes.

@@ -22,9 +22,9 @@ func (c *call) selector(options metav1.ListOptions) (func(*unstructured.Unstruct
 }
 
 // objects returns the selected objects, as they are stored, and their resourceVersion. Do not change them.
-func (c *call) objects(selects func(*unstructured.Unstructured) bool) ([]*unstructured.Unstructured, string) {
-	all, version := c.Cluster.Objects(c.stored, c.namespace)
-	return slices.DeleteFunc(all, func(u *unstructured.Unstructured) bool { return !selects(u) }), version
+func (c *call) objects(selects func(*unstructured.Unstructured) bool) ([]*unstructured.Unstructured, string, error) {
+	all, version, err := c.Cluster.Objects(c.request.UserAgent(), c.stored, c.namespace)
+	return slices.DeleteFunc(all, func(u *unstructured.Unstructured) bool { return !selects(u) }), version, err
 }
 
 // seenAs returns a stored object as the client sees it.
@@ -49,7 +49,10 @@ func (c *call) read() error {
 	if err != nil {
 		return err
 	}
-	all, version := c.objects(selects)
+	all, version, err := c.objects(selects)
+	if err != nil {
+		return err
+	}
 	for i := range all {
 		all[i] = c.seenAs(all[i])
 	}

@@ -42,7 +42,9 @@ func (c *call) watch(options metav1.ListOptions) error {
 	version := options.ResourceVersion
 	var first []*unstructured.Unstructured
 	if initial || version == "" || version == "0" {
-		first, version = c.objects(selects)
+		if first, version, err = c.objects(selects); err != nil {
+			return err
+		}
 	}
 	changes, now, next, known := c.Cluster.Since(version)
 	if !known {
