@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -182,3 +184,27 @@ func interrupted(ctx context.Context, err error) error {
 
 // complain prints an error.
 func (p *printer) complain(err error) { exit.Tell(p.stderr, err) }
+
+// plugin is the name of the binary as a plugin of kubectl, which runs it for kubectl
+// reconcel.
+const plugin = "kubectl-reconcel"
+
+// exampleCommand matches the name of the command where an example calls it.
+var exampleCommand = regexp.MustCompile(`(?m)(^ *|[|;] )reconcel `)
+
+// nameAs lets the help of a command and its subcommands call it as the user does.
+func nameAs(program string, root *cobra.Command) {
+	if strings.TrimSuffix(filepath.Base(program), ".exe") != plugin {
+		return
+	}
+	name := strings.Replace(plugin, "-", " ", 1)
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
+	renameExamples(name, root)
+}
+
+func renameExamples(name string, cmd *cobra.Command) {
+	cmd.Example = exampleCommand.ReplaceAllString(cmd.Example, "${1}"+name+" ")
+	for _, sub := range cmd.Commands() {
+		renameExamples(name, sub)
+	}
+}

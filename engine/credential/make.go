@@ -4,7 +4,16 @@
 package credential
 
 import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"fmt"
+	"math/big"
 	"time"
 
 	"golang.org/x/crypto/bcrypt"
@@ -61,4 +70,80 @@ func hash(key string, password []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%q: it is longer than %d bytes, which bcrypt cannot hash", key, generate.MaxPassword)
 	}
 	return value, nil
+}
+
+// backdating lets machines whose clocks are slow accept a new certificate.
+const backdating = time.Minute
+
+// certificate returns a self-signed certificate for a private key. Clients can also
+// trust it as a CA.
+func certificate(s generate.Spec, key []byte, now time.Time) ([]byte, error) {
+	signer, err := generate.ParseKey(key)
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		Subject:               pkix.Name{CommonName: commonName(s.DNSNames)},
+		DNSNames:              s.DNSNames,
+		NotBefore:             now.Add(-backdating),
+		NotAfter:              now.Add(s.Validity),
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, signer.Public(), signer)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: generate.CertificateBlock, Bytes: der}), nil
+}
+
+// commonName returns the first name that fits: RFC 5280 allows 64 characters.
+func commonName(names []string) string {
+	const limit = 64
+	for _, name := range names {
+		if len(name) <= limit {
+			return name
+		}
+	}
+	return ""
+}
+
+const rsaBits = 3072
+
+// privateKey returns a new private key in PEM, PKCS #8.
+func privateKey(of generate.Algorithm) ([]byte, error) {
+	var key any
+	var err error
+	switch of {
+	case generate.Ed25519:
+		_, key, err = ed25519.GenerateKey(rand.Reader)
+	case generate.RSA:
+		key, err = rsa.GenerateKey(rand.Reader, rsaBits)
+	default:
+		key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	}
+	if err != nil {
+		return nil, err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: generate.KeyBlock, Bytes: der}), nil
+}
+
+// text returns a random text.
+func text(s generate.Spec) ([]byte, error) {
+	from := s.Charset.Characters()
+	out := make([]byte, s.Length)
+	for i := range out {
+		n, err := rand.Int(rand.Reader, big.NewInt(int64(len(from))))
+		if err != nil {
+			return nil, err
+		}
+		out[i] = from[n.Int64()]
+	}
+	return out, nil
 }

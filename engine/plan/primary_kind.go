@@ -8,6 +8,7 @@ import (
 
 	"reconcel/engine/discover"
 	"reconcel/engine/ident"
+	"reconcel/engine/managedfields"
 	"reconcel/engine/watch"
 	"reconcel/rules"
 )
@@ -220,3 +221,26 @@ func IsUncontrolled(o *watch.Object) bool {
 	_, controlled := o.Controller()
 	return !controlled
 }
+
+// DoneText returns the annotation of a rule on a primary.
+func DoneText(o *watch.Object, rule string) (text string, found bool) {
+	metadata, _ := o.Content()["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	text, found = annotations[rules.DonePrefix+rule].(string)
+	return text, found
+}
+
+// A Patcher is who patches primaries: a rule, or reconcel itself.
+type Patcher struct {
+	Rule    *rules.Rule // has only a name or nothing, if it is not a loaded rule
+	Manager string
+}
+
+// PatcherOf returns the patcher of a rule's patch.
+func PatcherOf(rule *rules.Rule) Patcher { return Patcher{rule, managedfields.PatchManager(rule.Name)} }
+
+// Owned returns the managedFields entry of the patch on a primary.
+func (by Patcher) Owned(o *watch.Object) managedfields.Entry { return o.PatchFields(by.Manager) }
+
+// HasPatched reports whether a primary has fields of the patch.
+func (by Patcher) HasPatched(o *watch.Object) bool { return by.Owned(o) != (managedfields.Entry{}) }

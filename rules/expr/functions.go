@@ -192,3 +192,80 @@ func shortName(parts []ref.Val) ref.Val {
 	head := strings.TrimRight(name[:maxName-nameSuffix-1], "-._")
 	return types.String(head + "-" + hashText(strings.Join(texts, "\x00"), nameSuffix))
 }
+
+const hexDigits = "0123456789ABCDEF"
+
+// escapeURL escapes all but the characters that RFC 3986 calls unreserved. The result
+// stands for the same text in all parts of a URL: a user name, a password, a segment of
+// the path, a key or value of the query.
+func escapeURL(v ref.Val) ref.Val {
+	s := textOf(v)
+	out := make([]byte, 0, escapedLength(s))
+	for _, c := range []byte(s) {
+		if isUnreserved(c) {
+			out = append(out, c)
+		} else {
+			out = append(out, '%', hexDigits[c>>4], hexDigits[c&15])
+		}
+	}
+	return types.String(out)
+}
+
+func escapedLength(s string) int {
+	n := len(s)
+	for _, c := range []byte(s) {
+		if !isUnreserved(c) {
+			n += 2
+		}
+	}
+	return n
+}
+
+func isUnreserved(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
+}
+
+// These functions give what kro gives for the same arguments, so that objects keep their
+// names and ports when rules take the place of a ResourceGraphDefinition.
+
+const seededAlphabet = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+func seededFunctions() []cel.EnvOption {
+	str, integer := cel.StringType, cel.IntType
+	return []cel.EnvOption{
+		cel.Function("random.seededString", cel.Overload("random_seededString", []*cel.Type{integer, str}, str,
+			cel.BinaryBinding(seededString))),
+		cel.Function("random.seededInt", cel.Overload("random_seededInt", []*cel.Type{integer, integer, str}, integer,
+			cel.FunctionBinding(seededInt))),
+	}
+}
+
+// seededString takes each character from four bytes of a hash. So the characters repeat
+// after eight.
+func seededString(n, seed ref.Val) ref.Val {
+	length, ok := n.(types.Int)
+	if !ok || length < 1 || length > maxRandom {
+		return failf("random.seededString(): the length must be between 1 and %d", maxRandom)
+	}
+	sum := sha256.Sum256([]byte(textOf(seed)))
+	out := make([]byte, length)
+	for i := range out {
+		four := sum[i*4%len(sum):]
+		out[i] = seededAlphabet[binary.BigEndian.Uint32(four)%uint32(len(seededAlphabet))]
+	}
+	return types.String(out)
+}
+
+func seededInt(args ...ref.Val) ref.Val {
+	least, isInt := args[0].(types.Int)
+	end, isIntToo := args[1].(types.Int)
+	if !isInt || !isIntToo {
+		return noOverload()
+	}
+	if least >= end {
+		return failf("random.seededInt(): the first number must be less than the second")
+	}
+	sum := sha256.Sum256([]byte(textOf(args[2])))
+	// The difference of any two numbers fits an unsigned one.
+	return least + types.Int(binary.BigEndian.Uint64(sum[:])%uint64(end-least))
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/decls"
+	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
 	"reconcel/rules/source"
@@ -111,4 +112,22 @@ func (b *environment) parse(src *source.Expr) (*ast.AST, []Issue) {
 func (s *TypedScope) Check(src *source.Expr, parsed *ast.AST) (*ast.AST, []Issue) {
 	checked, found := s.infer(common.NewTextSource(src.Text), parsed)
 	return checked, s.defined.explain(s.base.issues(src, found.GetErrors()))
+}
+
+// looseNulls converts a null branch of a conditional to dyn. To CEL the branches of
+// c ? null : "x" have different types, but null leaves a field out, so that this
+// makes sense.
+func looseNulls(a *ast.AST) {
+	next := ast.MaxID(a) + 1
+	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != operators.Conditional {
+			return
+		}
+		for _, side := range e.AsCall().Args()[1:] {
+			if side.Kind() == ast.LiteralKind && side.AsLiteral() == types.NullValue {
+				Wrap(a, side, "dyn", next)
+				next++
+			}
+		}
+	}))
 }

@@ -6,7 +6,10 @@
 package generate
 
 import (
+	"crypto"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"slices"
@@ -154,4 +157,71 @@ func oneOf[T ~string](name string, value T, all []T) error {
 		texts[i] = string(a)
 	}
 	return fmt.Errorf("%s: must be one of %s", name, strings.Join(texts, ", "))
+}
+
+// A Charset is the name of the characters of a random text.
+type Charset string
+
+// The charsets.
+const (
+	Alphanumeric Charset = "alphanumeric"
+	Hex          Charset = "hex"
+	Digits       Charset = "digits"
+	Symbols      Charset = "symbols"
+)
+
+// Charsets returns the names of all charsets.
+func Charsets() []Charset { return []Charset{Alphanumeric, Hex, Digits, Symbols} }
+
+const (
+	digits = "0123456789"
+	lower  = "abcdefghijklmnopqrstuvwxyz"
+	upper  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+)
+
+// Characters returns the characters of a charset. Symbols are those that shells, URLs,
+// YAML and connection strings take without quotes or escapes.
+func (c Charset) Characters() string {
+	return map[Charset]string{
+		Alphanumeric: upper + lower + digits,
+		Hex:          digits + "abcdef",
+		Digits:       digits,
+		Symbols:      upper + lower + digits + "-_.~",
+	}[c]
+}
+
+// An Algorithm is the name of a kind of private key.
+type Algorithm string
+
+// The algorithms: ECDSA with the curve P-256, Ed25519, and RSA with 3072 bits.
+const (
+	ECDSA   Algorithm = "ecdsa"
+	Ed25519 Algorithm = "ed25519"
+	RSA     Algorithm = "rsa"
+)
+
+// Algorithms returns the names of all algorithms.
+func Algorithms() []Algorithm { return []Algorithm{ECDSA, Ed25519, RSA} }
+
+// The types of PEM blocks.
+const (
+	KeyBlock         = "PRIVATE KEY"
+	CertificateBlock = "CERTIFICATE"
+)
+
+// ParseKey reads a private key in PEM. Its errors do not quote the key.
+func ParseKey(text []byte) (crypto.Signer, error) {
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != KeyBlock {
+		return nil, errors.New("it is not a private key in PEM, PKCS #8")
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, errors.New("its private key cannot be read")
+	}
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return nil, errors.New("its private key cannot sign")
+	}
+	return signer, nil
 }

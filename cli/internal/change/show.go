@@ -1,10 +1,15 @@
 package change
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
 	"reflect"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/engine/outcome"
 	"reconcel/rules"
@@ -93,4 +98,81 @@ func comparedFields(u *unstructured.Unstructured) map[string]any {
 		unstructured.RemoveNestedField(out, "metadata", "annotations")
 	}
 	return out
+}
+
+// inPlaceOf returns the object that replaces another one. It was rehearsed under
+// another name: its name, UID and token volume become those of the replaced object, also where
+// the API server has copied them into labels.
+func inPlaceOf(old, rehearsed *unstructured.Unstructured) *unstructured.Unstructured {
+	names := []string{rehearsed.GetName(), old.GetName()}
+	if uid := string(rehearsed.GetUID()); uid != "" {
+		names = append(names, uid, string(old.GetUID()))
+	}
+	if a, b := tokenVolume(rehearsed), tokenVolume(old); a != "" && b != "" {
+		names = append(names, a, b)
+	}
+	renamed := &unstructured.Unstructured{}
+	text, err := rehearsed.MarshalJSON()
+	if err == nil {
+		err = renamed.UnmarshalJSON([]byte(strings.NewReplacer(names...).Replace(string(text))))
+	}
+	if err != nil {
+		return rehearsed // It was decoded from JSON.
+	}
+	return renamed
+}
+
+// tokenVolume returns the token volume that the API server adds to a Pod, or "".
+func tokenVolume(pod *unstructured.Unstructured) string {
+	volumes, _, _ := unstructured.NestedSlice(pod.Object, "spec", "volumes")
+	for _, v := range volumes {
+		volume, _ := v.(map[string]any)
+		if name, _ := volume["name"].(string); strings.HasPrefix(name, "kube-api-access-") {
+			return name
+		}
+	}
+	return ""
+}
+
+var secretKind = schema.GroupKind{Kind: "Secret"}
+
+// Placeholders for the values of a Secret, as in kubectl diff.
+const (
+	masked       = "***"
+	maskedBefore = "*** (before)"
+	maskedAfter  = "*** (after)"
+)
+
+// digestValues returns a digest of the values of a Secret.
+func digestValues(secret map[string]any) [sha256.Size]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "%q %q", secret["data"], secret["stringData"])) // fmt sorts maps.
+}
+
+// maskSecret hides the values of a Secret in both states, and keeps visible which
+// values differ. Either state may be nil.
+func maskSecret(before, after map[string]any) {
+	for _, field := range []string{"data", "stringData"} {
+		a, b := secretValues(before, field), secretValues(after, field)
+		old := maps.Clone(a)
+		for key, value := range a {
+			if a[key] = masked; b[key] != nil && !reflect.DeepEqual(value, b[key]) {
+				a[key] = maskedBefore
+			}
+		}
+		for key, value := range b {
+			if b[key] = masked; old[key] != nil && !reflect.DeepEqual(value, old[key]) {
+				b[key] = maskedAfter
+			}
+		}
+	}
+}
+
+// secretValues returns the values under a field. It masks a value that is not a map
+// as a whole.
+func secretValues(object map[string]any, field string) map[string]any {
+	values, isMap := object[field].(map[string]any)
+	if !isMap && object[field] != nil {
+		object[field] = masked
+	}
+	return values
 }

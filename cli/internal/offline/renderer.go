@@ -124,3 +124,18 @@ func (r *Renderer) rulesFor(o *files.Object) (*rules.Primary, string) {
 	}
 	return nil, fmt.Sprintf("no rule is for %s%s", gvk.GroupKind(), meantKind(gvk.GroupKind(), known))
 }
+
+// bundles returns the rules for the cluster as resources without objects.
+func (r *Renderer) bundles() (all []*resource) {
+	for _, p := range r.program.Primaries() {
+		if !p.ForCluster() {
+			continue
+		}
+		for _, rule := range p.Rules {
+			u := rules.NewBundle(rules.BundleOwner("", "", rule.Name), rule.Name)
+			self := &files.Object{Unstructured: *u, File: rule.Pos.File}
+			all = append(all, &resource{report: report{about: "cluster"}, self: self, primary: p})
+		}
+	}
+	return all
+}
