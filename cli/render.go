@@ -90,11 +90,6 @@ func existence(only bool) offline.Existence {
 	return offline.AsRendered
 }
 
-// hasBundles reports whether some rules are for the cluster.
-func hasBundles(program *rules.Program) bool {
-	return slices.ContainsFunc(program.Primaries(), (*rules.Primary).ForCluster)
-}
-
 func (c renderCommand) render(f *renderFlags) error {
 	if err := once(f.paths, f.resources, f.crds, f.observed); err != nil {
 		return err
@@ -106,7 +101,7 @@ func (c renderCommand) render(f *renderFlags) error {
 	if err := rejected(j.Loaded, j.Result); err != nil {
 		return err
 	}
-	if len(f.resources) == 0 && !hasBundles(j.Program) {
+	if len(f.resources) == 0 && !slices.ContainsFunc(j.Program.Primaries(), (*rules.Primary).ForCluster) {
 		return exit.Misused("no resources: give a file or folder with -r")
 	}
 	at, err := f.parse()

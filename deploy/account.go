@@ -123,7 +123,7 @@ func (o Options) accountRole(account rules.Account, need *accountNeed) []*yaml.N
 	if need.everywhere {
 		return append(docs, fillTemplate("accounteverywhere.yaml", o.values(v)).docs...)
 	}
-	for _, namespace := range need.places() {
+	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(need.namespaces))) {
 		v["reach"] = namespace
 		docs = append(docs, fillTemplate("accountthere.yaml", o.values(v)).docs...)
 	}
@@ -151,11 +151,6 @@ func (o Options) accountRoleInEach(account rules.Account, need *accountNeed, v v
 		docs = append(docs, there...)
 	}
 	return docs
-}
-
-// places returns the namespaces in which the rules write, if they are known.
-func (a *accountNeed) places() []string {
-	return slices.Compact(slices.Sorted(slices.Values(a.namespaces)))
 }
 
 // addComment adds a comment above the first key of an object.

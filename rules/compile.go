@@ -72,9 +72,6 @@ type compilation struct {
 	prefix string
 }
 
-// compile returns the compiled rule, or nil after an error.
-func (l *loader) compile(src *syntax.Rule) *Rule { return l.compiler(src).compile() }
-
 func (l *loader) compiler(src *syntax.Rule) *compiler {
 	c := &compilation{
 		loader: l, src: src, defined: l.definitions(src.Definitions), uses: map[*expr.Definition]bool{},

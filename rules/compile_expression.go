@@ -42,7 +42,7 @@ func (c *expressions) check(scope *expr.Scope, src *source.Expr, want expr.Type,
 	}
 	for _, i := range issues {
 		if i.Follows || i.Undeclared != "" && c.src.Nameless ||
-			cmp.Or(i.Undeclared, i.Function) != "" && c.lacksDefinitions() {
+			cmp.Or(i.Undeclared, i.Function) != "" && c.src.Definitions != nil && c.src.Definitions.Nameless {
 			continue // It may be the name of a value that could not be read.
 		}
 		if i.Undeclared != "" {
@@ -74,11 +74,6 @@ func (c *expressions) check(scope *expr.Scope, src *source.Expr, want expr.Type,
 		}
 	}
 	return checked
-}
-
-// lacksDefinitions reports whether names in define could not be read.
-func (c *expressions) lacksDefinitions() bool {
-	return c.src.Definitions != nil && c.src.Definitions.Nameless
 }
 
 // program compiles an expression that was checked.

@@ -61,7 +61,7 @@ func compile(earlier *earlierRules, sources []source.File, unread []*source.Erro
 			if again != nil {
 				rule, reused[r] = again[i], true
 			} else {
-				rule = l.compile(r)
+				rule = l.compiler(r).compile()
 			}
 			if rule != nil {
 				l.add(p, rule, r)

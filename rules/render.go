@@ -27,7 +27,7 @@ func (p *Primary) Render(in Input, out *Rendering) {
 		res := &out.Rules[i]
 		*res = RuleResult{Rule: rule, Children: res.Children[:0], Conditions: res.Conditions[:0],
 			UndecidedConditions: res.UndecidedConditions[:0]}
-		r.render(rule, res)
+		r.evaluate(rule, res, (*run).renderSelected)
 		res.Next = r.clock.Next()
 	}
 	out.buf = r.buf
@@ -87,9 +87,6 @@ func (r *run) forget() {
 	clear(r.lookups)
 	r.runState = runState{lets: r.lets[:0], lookups: r.lookups[:0], marks: r.marks[:0]}
 }
-
-// render renders one rule.
-func (r *run) render(rule *Rule, res *RuleResult) { r.evaluate(rule, res, (*run).renderSelected) }
 
 // evaluate does one step with the expressions of a rule. Its errors do not affect other
 // rules.

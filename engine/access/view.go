@@ -364,11 +364,6 @@ func (p *View) ahead(c *watch.Cache) map[types.NamespacedName]*watch.Object {
 	return out
 }
 
-// Unshown reports whether a cache does not show one of our writes yet.
-func (p *View) Unshown() bool {
-	return slices.ContainsFunc(p.Memory.Children, func(w *Written) bool { return w.Object != nil })
-}
-
 // Forget removes the memory that is no longer needed at the end of a
 // reconciliation: children that no rule renders and deletions, both once the cache
 // shows them.

@@ -2,7 +2,6 @@ package decide
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -89,10 +88,6 @@ const (
 	Lately     = 10 * time.Minute
 	FirstPause = 10 * time.Second // for two; doubled for each further one, up to MostFinished
 )
-
-// InSeconds formats a duration of up to some minutes: 20 s. Messages have the whole
-// pause, because the remaining time would change every second.
-func InSeconds(d time.Duration) string { return fmt.Sprintf("%d s", int(d.Seconds())) }
 
 // FinishedAt returns when a Pod finished: the end of its last container, or else when
 // it became unready, or else when it was created.

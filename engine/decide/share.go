@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/engine/managedfields"
-	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -82,10 +81,4 @@ func FirstDiffering(u *unstructured.Unstructured, desired map[string]any) string
 		return ""
 	}
 	return slices.Min(fields)
-}
-
-// StaysAfter reports whether an object stays as it is when its primary is deleted. If others
-// share it, the primary leaves it.
-func StaysAfter(rule *rules.Rule, o *watch.Object) bool {
-	return OutlivesPrimary(rule, o) && len(o.Shares()) < 2
 }

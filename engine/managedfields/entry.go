@@ -275,10 +275,6 @@ func displayPath(path fieldpath.Path) string { return strings.TrimPrefix(path.St
 // by an apply gets this entry in no other way.
 const beforeFirstApply = "before-first-apply"
 
-func orphanedIndex(object map[string]any) int {
-	return slices.IndexFunc(entriesOf(object), func(e any) bool { return parseManager(e).name == beforeFirstApply })
-}
-
 // An ownerUID is the UID in the key of an owner reference, which differs between objects
 // whose fields are otherwise the same. An Entry keeps it apart from the other text, so that
 // such objects share that text. The zero value means that nothing was taken out.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -190,7 +191,7 @@ func (s Set) without(paths []fieldpath.Path) Set {
 // ReleaseOrphanedFields returns a JSON patch for this state of an object that removes
 // the entry before-first-apply, or nil if it has none.
 func ReleaseOrphanedFields(u *unstructured.Unstructured) ([]byte, error) {
-	index := orphanedIndex(u.Object)
+	index := slices.IndexFunc(entriesOf(u.Object), func(e any) bool { return parseManager(e).name == beforeFirstApply })
 	if index < 0 {
 		return nil, nil
 	}

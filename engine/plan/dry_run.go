@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"reconcel/engine/ident"
-	"reconcel/engine/managedfields"
 	"reconcel/engine/outcome"
 )
 
@@ -49,9 +48,4 @@ type Part struct {
 func (w UnsentWrite) Object() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s/%s/%s", w.Kind, strings.TrimPrefix(w.Namespace+"/"+w.Name, "/"),
 		w.Subresource), "/")
-}
-
-// IsStatus reports whether a part of an object is its status.
-func IsStatus(p Part) bool {
-	return p.Subresource == "status" || p.Manager == managedfields.StatusManager
 }

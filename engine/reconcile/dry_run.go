@@ -65,7 +65,7 @@ func (p *Pass) runDry(ctx context.Context, writes func() []plan.UnsentWrite) (ou
 	result, err := p.Run(ctx)
 	for _, w := range writes() {
 		switch {
-		case plan.IsStatus(w.Part):
+		case w.Part.Subresource == "status" || w.Part.Manager == managedfields.StatusManager:
 			m.Unsettled = unsettled
 		case managedfields.IsAnnotationManager(w.Manager):
 			m.Unreported = unreported

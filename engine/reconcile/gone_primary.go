@@ -43,7 +43,7 @@ func (e *Reconciler) pruneAfter(ctx context.Context, primary *plan.PrimaryKind, 
 func (e *Reconciler) pruneOneAfter(ctx context.Context, k ident.Kind, rule *rules.Rule, o *watch.Object,
 	gone ident.Request) error {
 	if _, controlled := o.Controller(); controlled || o.Rule() != rule.Name || o.LostReference() ||
-		o.Terminating() && len(o.Shares()) < 2 || decide.StaysAfter(rule, o) {
+		len(o.Shares()) < 2 && (o.Terminating() || decide.OutlivesPrimary(rule, o)) {
 		return nil
 	}
 	id := o.Identity(k.GVK)

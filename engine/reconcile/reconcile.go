@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -200,7 +201,8 @@ func (p *Pass) Run(ctx context.Context) (outcome.Result, error) {
 	total := p.Rules(ctx).After(p.RetryTimedOut())
 	total = outcome.Worse(total, p.pruner.PruneOrphaned(ctx))
 	p.View.Forget()
-	if p.View.Unshown() {
+	if slices.ContainsFunc(p.View.Memory.Children, func(w *access.Written) bool { return w.Object != nil }) {
+		// A cache does not show one of our writes yet.
 		total = total.After(outcome.UnshownRetry)
 	}
 	p.reportPauseIgnored()

@@ -280,5 +280,6 @@ func (p *Children) BackOff(c *rules.ChildResult) (rest time.Duration, why string
 	if rest = youngest.Add(pause).Sub(now); rest <= 0 {
 		return 0, ""
 	}
-	return rest, fmt.Sprintf("waits %s: %d Pods finished recently", decide.InSeconds(pause), count)
+	// The whole pause: the remaining time would change every second.
+	return rest, fmt.Sprintf("waits %d s: %d Pods finished recently", int(pause.Seconds()), count)
 }

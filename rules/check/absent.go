@@ -58,7 +58,7 @@ func (g *guard) absent(e ast.Expr, t *types.Type, operand *value, name string, f
 	}
 	o := g.all.object(t)
 	pos := expr.Position(g.t.src, g.t.ast, e.ID())
-	if g.all.lacks(o, name) {
+	if o != nil && o.parts != nil && g.all.fieldType(o.parts[0], name) == nil {
 		w := g.reporter.complaint(pos, "%s: %sno field %s; write ", g.where, lacking,
 			strings.TrimPrefix(field.shown, "self."))
 		g.absences.keep(w)

@@ -35,7 +35,7 @@ func Check(file *syntax.File, set *schema.Set, complaints source.Errors) Found {
 	}
 	for _, r := range file.Rules {
 		if r.Report.Value == syntax.ReportAnnotation {
-			c.annotated[kindOf(r)] = true
+			c.annotated[gvkIn(&r.For)] = true
 		}
 	}
 	for written := range file.Written() {
@@ -94,11 +94,6 @@ func (c *checker) rule(src *syntax.Rule) {
 	if !r.integrity.unguarded() {
 		r.absences.say()
 	}
-}
-
-// kindOf returns the kind of a rule's primaries.
-func kindOf(r *syntax.Rule) runtimeschema.GroupVersionKind {
-	return gvkIn(&r.For)
 }
 
 func gvkIn(f *syntax.For) runtimeschema.GroupVersionKind {

@@ -104,11 +104,6 @@ func (u *universe) blendedField(o *object, field string) *types.Type {
 	return u.blend(all[0], all[1:])
 }
 
-// lacks reports whether an object has a field only for other kinds of the rule.
-func (u *universe) lacks(o *object, field string) bool {
-	return o != nil && o.parts != nil && u.fieldType(o.parts[0], field) == nil
-}
-
 // blendedNames iterates over the names of the fields of all parts, in no order.
 func (o *object) blendedNames() iter.Seq[string] {
 	all := map[string]bool{}

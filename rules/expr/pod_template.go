@@ -63,11 +63,6 @@ func mergeFields(base, patch ref.Val, path string) ref.Val {
 	return patch
 }
 
-// placeBelow returns the path of a field of a Pod template, without the indexes of lists.
-func placeBelow(place, key string) string {
-	return strings.TrimPrefix(place+"."+key, ".")
-}
-
 func asMapper(v ref.Val) traits.Mapper {
 	m, _ := v.(traits.Mapper)
 	return m
@@ -83,7 +78,7 @@ func mergeObjects(base, patch traits.Mapper, path string) ref.Val {
 		key := it.Next()
 		value := patch.Get(key)
 		if old := out[key]; old != nil && !podTemplateUnits[textOf(key)] {
-			value = mergeFields(old, value, placeBelow(path, textOf(key)))
+			value = mergeFields(old, value, strings.TrimPrefix(path+"."+textOf(key), "."))
 		}
 		if types.IsError(value) {
 			return value

@@ -84,15 +84,11 @@ func (c *cursor) skipAnchor() {
 		case '#':
 			c.skipLine()
 		case '&':
-			for c.next(); isAnchor(c.peek()); {
+			for c.next(); c.peek() == '-' || IsIdent(c.peek()); {
 				c.next()
 			}
 		default:
 			return
 		}
 	}
-}
-
-func isAnchor(r rune) bool {
-	return r == '-' || IsIdent(r)
 }

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -243,7 +244,7 @@ func readChild(v source.Value, sh *source.Shape, names *names) *Child {
 	c.OnChange = t.Key("onChange").OneOf(changes)
 	c.OnDelete = t.Key("onDelete").OneOf(partings)
 	c.Order = t.Key("order").OneOf(orders)
-	c.MaxUnavailable = readMaxUnavailable(t.Key("maxUnavailable"))
+	c.MaxUnavailable = readWholeNumber(t.Key("maxUnavailable"), 1, math.MaxInt64, "at least 1")
 	c.Timeout = t.Key("timeout").Duration(time.Nanosecond)
 	checkCollection(v, c, t)
 	template := t.Key("template")

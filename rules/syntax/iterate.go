@@ -2,7 +2,6 @@ package syntax
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -312,12 +311,6 @@ func readMaxObjects(v source.Value) int64 {
 		return 0
 	}
 	return n
-}
-
-// readMaxUnavailable reads the number of objects that may be replaced at the same
-// time.
-func readMaxUnavailable(v source.Value) *source.Expr {
-	return readWholeNumber(v, 1, math.MaxInt64, "at least 1")
 }
 
 // readWholeNumber reads an expression for a whole number. If the number is literal, it

@@ -77,7 +77,7 @@ func (c *Client) find(ctx context.Context, r *Recorder, of Target) (*unstructure
 			return u.(*unstructured.Unstructured), nil
 		}
 	}
-	u, err := c.sender.get(ctx, of)
+	u, err := c.sender.resource(of).Get(ctx, of.Name, metav1.GetOptions{})
 	if err == nil {
 		r.read.Store(of.object(), u)
 	}

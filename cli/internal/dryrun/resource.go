@@ -66,7 +66,7 @@ func (r resource) Get(ctx context.Context, name string, _ metav1.GetOptions,
 
 // List implements dynamic.ResourceInterface.
 func (r resource) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	return r.client.sender.list(ctx, r.target(""), options)
+	return r.client.sender.resource(r.target("")).List(ctx, options)
 }
 
 // Patch implements dynamic.ResourceInterface.

@@ -18,15 +18,6 @@ func (s sender) resource(of Target) dynamic.ResourceInterface {
 	return s.client.Resource(of.Resource).Namespace(of.Namespace)
 }
 
-func (s sender) get(ctx context.Context, of Target) (*unstructured.Unstructured, error) {
-	return s.resource(of).Get(ctx, of.Name, metav1.GetOptions{})
-}
-
-func (s sender) list(ctx context.Context, of Target,
-	options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	return s.resource(of).List(ctx, options)
-}
-
 func (s sender) patch(ctx context.Context, w *Write, options metav1.PatchOptions) (*unstructured.Unstructured, error) {
 	options.DryRun = all
 	return s.resource(w.Target).Patch(ctx, w.Name, w.Patch, w.Body, options, subresources(w)...)

@@ -19,10 +19,6 @@ type inbox struct {
 // queued is the number of messages that are read ahead.
 const queued = 256
 
-func newInbox() *inbox {
-	return &inbox{messages: make(chan message, queued), waiting: map[string]bool{}}
-}
-
 // read reads messages until exit, the end of the input, or an error.
 func (b *inbox) read(r io.Reader) {
 	defer close(b.messages)

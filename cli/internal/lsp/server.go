@@ -53,7 +53,9 @@ type server struct {
 // in the background, and answers everything else in order.
 func Serve(in io.Reader, out io.Writer, options Options) error {
 	s := &server{
-		Options: options, out: out, inbox: newInbox(), kinds: newWorkspace(),
+		Options: options, out: out,
+		inbox:     &inbox{messages: make(chan message, queued), waiting: map[string]bool{}},
+		kinds:     &workspace{folders: map[string]*folder{}, defines: map[string]stamp{}},
 		documents: map[string]*document{}, wrong: map[string][]string{},
 		due: map[string]bool{}, timer: time.NewTimer(time.Hour), judged: make(chan judgement, 1),
 	}

@@ -41,10 +41,6 @@ type stamp struct {
 	crd  bool
 }
 
-func newWorkspace() *workspace {
-	return &workspace{folders: map[string]*folder{}, defines: map[string]stamp{}}
-}
-
 // give replaces the files and folders with CRDs. With none, those beside each file count.
 func (w *workspace) give(paths []string) {
 	w.mu.Lock()

@@ -94,9 +94,6 @@ func (k Kinds) define(o *files.Object) []schema.Flaw {
 	return flaws
 }
 
-// Defines reports whether a CRD defines a kind, in any version.
-func (k Kinds) Defines(gk runtimeschema.GroupKind) bool { return k.from[gk] != nil }
-
 // Definition returns the CRD that defines a kind, or nil.
 func (k Kinds) Definition(gk runtimeschema.GroupKind) map[string]any {
 	if o := k.from[gk]; o != nil {

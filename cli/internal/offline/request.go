@@ -103,7 +103,7 @@ func (k Kinds) Simulated(program *rules.Program) (*sim.Kinds, error) {
 // Undescribed returns the custom kinds of rules that no CRD defines.
 func (k Kinds) Undescribed(program *rules.Program) (gvks []runtimeschema.GroupVersionKind) {
 	for gvk := range program.UsedKinds() {
-		if k.Kind(gvk) == nil && !schema.BuiltInGroup(gvk.Group) && !k.Defines(gvk.GroupKind()) {
+		if k.Kind(gvk) == nil && !schema.BuiltInGroup(gvk.Group) && k.from[gvk.GroupKind()] == nil {
 			gvks = append(gvks, gvk)
 		}
 	}

@@ -54,7 +54,7 @@ func (r *reader) readCase(n *source.Node) *Case {
 	c.given = r.newObjects(n.At("given"))
 	if primary := n.At("primary"); primary != nil {
 		c.primary = r.reference(primary)
-		if c.primary.name == "" || c.primary.isPattern() {
+		if c.primary.name == "" || strings.ContainsAny(c.primary.name, "*?[") {
 			r.complain(primary.Pos, "write Kind/name", "primary: %q is not the name of one object", primary.Literal().Value)
 		}
 	}

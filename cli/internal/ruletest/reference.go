@@ -66,9 +66,6 @@ func (r *reader) allOfKind(n source.String) *reference {
 	return &reference{pos: n.Pos, kind: n.Value, of: r.kind(n.Pos, n.Value)}
 }
 
-// isPattern reports whether the name may match several objects.
-func (ref *reference) isPattern() bool { return strings.ContainsAny(ref.name, "*?[") }
-
 // matches reports whether the reference names an object.
 func (ref *reference) matches(u *unstructured.Unstructured) bool {
 	switch {

@@ -84,7 +84,7 @@ func (a *application) sort(manifests []*unstructured.Unstructured) error {
 				u.GetName())
 		case u.GetName() == "":
 			return fmt.Errorf("%s with generateName %q: a child needs a metadata.name", u.GetKind(), u.GetGenerateName())
-		case isHook(u) != "":
+		case strings.TrimSpace(u.GetAnnotations()["helm.sh/hook"]) != "":
 			hooks = append(hooks, u.GetKind()+"/"+u.GetName())
 		case u.GroupVersionKind().GroupKind() == crdKind:
 			a.first = append(a.first, u)

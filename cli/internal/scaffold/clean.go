@@ -2,7 +2,6 @@ package scaffold
 
 import (
 	"maps"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -57,7 +56,7 @@ func cleaned(u *unstructured.Unstructured, kinds *sim.Kinds) map[string]any {
 			}
 		})
 	}
-	if isLive(u) {
+	if u.GetUID() != "" || u.GetResourceVersion() != "" {
 		withoutDefaults(&unstructured.Unstructured{Object: out}, kinds)
 	}
 	return out
@@ -74,11 +73,6 @@ func withoutEmptyMetadata(o map[string]any) {
 			remove(o, at+entry, func(v any) bool { return size(v) == 0 })
 		}
 	}
-}
-
-// isLive reports whether an object comes from a cluster.
-func isLive(u *unstructured.Unstructured) bool {
-	return u.GetUID() != "" || u.GetResourceVersion() != ""
 }
 
 // withoutNulls removes null entries, which the API server ignores.
@@ -98,9 +92,4 @@ func withoutNulls(v any) any {
 		}
 	}
 	return v
-}
-
-// isHook returns the hook of Helm that an object is for, or "".
-func isHook(u *unstructured.Unstructured) string {
-	return strings.TrimSpace(u.GetAnnotations()["helm.sh/hook"])
 }

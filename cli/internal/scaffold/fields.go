@@ -260,15 +260,6 @@ func selected(path []string) string {
 	return b.String()
 }
 
-// values returns the spec of the example.
-func (set *fieldSet) values() map[string]any {
-	return set.tree(func(f *Field) any { return f.Value })
-}
-
-// schema returns the fields of the spec with their types, as rules have them. The values in
-// the manifests are the defaults.
-func (set *fieldSet) schema() map[string]any { return set.tree((*Field).declared) }
-
 // declared returns the type and the default of the field.
 func (f *Field) declared() any {
 	s := f.schema

@@ -97,7 +97,7 @@ func (w *writer) example() map[string]any {
 	}
 	out := map[string]any{"apiVersion": w.app.Kind.GroupVersion().String(), "kind": w.app.Kind.Kind, "metadata": metadata}
 	if len(w.fields.all) > 0 {
-		out["spec"] = w.fields.values()
+		out["spec"] = w.fields.tree(func(f *Field) any { return f.Value })
 	}
 	return out
 }
@@ -109,7 +109,7 @@ func (w *writer) rules() ([]byte, error) {
 		"for":  map[string]any{"apiVersion": w.app.Kind.GroupVersion().String(), "kind": w.app.Kind.Kind},
 	}
 	if len(w.fields.all) > 0 {
-		rule["schema"] = node(map[string]any{"spec": w.fields.schema()}, asIs)
+		rule["schema"] = node(map[string]any{"spec": w.fields.tree((*Field).declared)}, asIs)
 	}
 	if len(w.lets) > 0 {
 		lets := map[string]any{}

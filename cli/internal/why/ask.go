@@ -18,7 +18,7 @@ func Ask(all []*Subject, q Question, isOf func(rules.Identity) bool) (*Answer, e
 		exact, maybe = append(exact, e...), append(maybe, m...)
 	}
 	switch {
-	case len(exact) > 0 && !differ(exact):
+	case len(names(exact)) == 1:
 		return answerOf(exact, q)
 	case len(exact) > 1:
 		return nil, &UnknownError{fmt.Sprintf("%s: several objects have that name, choose one with -n: %s", q.Target.Text,
@@ -65,10 +65,6 @@ func rendersAny(all []*Subject, q Question, isOf func(rules.Identity) bool) bool
 		exact, maybe := s.parts(q, isOf)
 		return len(exact)+len(maybe) > 0
 	})
-}
-
-func differ(parts []subjectPart) bool {
-	return len(names(parts)) > 1
 }
 
 func names(parts []subjectPart) (all []string) {
