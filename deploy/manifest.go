@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"reconcel/internal/yamltext"
 )
 
 // manifests are the templates of the objects. ${name} is replaced by a value. If it
@@ -88,18 +90,14 @@ func (v values) text(s string) string {
 
 // YAML returns the manifest as YAML documents.
 func (m Manifest) YAML() ([]byte, error) {
-	var b bytes.Buffer
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	e.CompactSeqIndent()
 	for _, doc := range m.docs {
 		quoteOldBooleans(doc)
-		if err := e.Encode(doc); err != nil {
-			return nil, fmt.Errorf("%s: %w", m.Name, err)
-		}
 	}
-	err := e.Close()
-	return b.Bytes(), err
+	text, err := yamltext.Documents(m.docs...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.Name, err)
+	}
+	return text, nil
 }
 
 // oldBooleans matches words that kubectl reads as booleans, as in YAML 1.1, but

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 )
 
@@ -22,4 +23,19 @@ func Marshal(value any) ([]byte, error) {
 func FromJSON(text []byte) ([]byte, error) {
 	// The library reads JSON as YAML, in which U+0085 is a line break, and would write a space.
 	return yaml.JSONToYAML(bytes.ReplaceAll(text, []byte("\u0085"), []byte(`\u0085`)))
+}
+
+// Documents writes documents with lists at the indentation of their keys.
+func Documents(all ...*yamlv3.Node) ([]byte, error) {
+	var b bytes.Buffer
+	enc := yamlv3.NewEncoder(&b)
+	enc.SetIndent(2)
+	enc.CompactSeqIndent()
+	for _, doc := range all {
+		if err := enc.Encode(doc); err != nil {
+			return nil, err
+		}
+	}
+	err := enc.Close()
+	return b.Bytes(), err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 
+	"reconcel/rules/expr"
 	"reconcel/rules/syntax"
 )
 
@@ -176,7 +177,7 @@ var compareTexts = map[string]func(s, part string) bool{"startsWith": strings.Ha
 // is checked for each of its kinds.
 func isKind(of *syntax.For, args []ast.Expr) (same, known bool) {
 	for i, arg := range args {
-		text, literal := literalString(args[1-i])
+		text, literal := expr.LiteralString(args[1-i])
 		if own := ownKind(of, arg); own != "" && literal {
 			return own == text, true
 		}
@@ -191,7 +192,7 @@ func isOneOf(of *syntax.For, e, list ast.Expr) (holds, known bool) {
 		return false, false
 	}
 	for _, item := range list.AsList().Elements() {
-		text, literal := literalString(item)
+		text, literal := expr.LiteralString(item)
 		if !literal {
 			return false, false
 		}

@@ -115,7 +115,7 @@ func fieldPath(e ast.Expr) string {
 	case e.Kind() == ast.SelectKind:
 		return fieldPath(e.AsSelect().Operand()) + "." + e.AsSelect().FieldName()
 	case expr.Operand(e) != e:
-		if name, ok := literalString(e.AsCall().Args()[1]); ok {
+		if name, ok := expr.LiteralString(e.AsCall().Args()[1]); ok {
 			return fieldPath(expr.Operand(e)) + "." + name
 		}
 		return fieldPath(expr.Operand(e))

@@ -284,7 +284,7 @@ func (g *guard) membership(args []ast.Expr, f facts) outcome {
 		among := func(item ast.Expr) bool { return absent.Equal(item.AsLiteral()) == types.True }
 		out.yes, out.no = unless(slices.ContainsFunc(args[1].AsList().Elements(), among), present)
 	}
-	name, ok := literalString(args[0])
+	name, ok := expr.LiteralString(args[0])
 	if t, _ := unwrapped(g.t.typeOf(args[1])); ok && t.Kind() != types.ListKind {
 		out.yes = facts(nil).with(m.below(name))
 	}
@@ -305,7 +305,7 @@ func (g *guard) index(e ast.Expr, f facts) outcome {
 	if operand.value == nil {
 		return outcome{ran: ran}
 	}
-	if name, ok := literalString(key); ok && c.FunctionName() == operators.Index {
+	if name, ok := expr.LiteralString(key); ok && c.FunctionName() == operators.Index {
 		return g.plainField(e, operand, name, f)
 	} else if ok {
 		return outcome{value: operand.below(name), ran: ran}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
 
+	"reconcel/rules/expr"
 	"reconcel/rules/source"
 )
 
@@ -50,7 +51,7 @@ func toUsualForm(factory ast.ExprFactory, e ast.Expr) {
 	case isCall(e, overloads.Size) && e.AsCall().IsMemberFunction():
 		e.SetKindCase(factory.NewCall(e.ID(), overloads.Size, e.AsCall().Target()))
 	case isCall(e, operators.Index):
-		if name, ok := literalString(e.AsCall().Args()[1]); ok {
+		if name, ok := expr.LiteralString(e.AsCall().Args()[1]); ok {
 			e.SetKindCase(factory.NewSelect(e.ID(), e.AsCall().Args()[0], name))
 		}
 	}
@@ -61,7 +62,7 @@ func optionalField(e ast.Expr) (name string, ok bool) {
 	if !isCall(e, operators.OptSelect) && !isCall(e, operators.OptIndex) {
 		return "", false
 	}
-	return literalString(e.AsCall().Args()[1])
+	return expr.LiteralString(e.AsCall().Args()[1])
 }
 
 // decides adds the result of a condition to what is known if it is true, or false.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/cel-go/common/ast"
 
+	"reconcel/rules/expr"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
 )
@@ -159,7 +160,7 @@ func literalField(e ast.Expr, field string) (string, bool) {
 	}
 	for _, item := range e.AsMap().Entries() {
 		entry := item.AsMapEntry()
-		key, literal := literalString(entry.Key())
+		key, literal := expr.LiteralString(entry.Key())
 		if !literal {
 			return "", false
 		}

@@ -5,6 +5,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
+	"reconcel/rules/expr"
 	"reconcel/rules/source"
 )
 
@@ -49,7 +50,7 @@ func (r *omissions) mayBeAbsent(t *typed, e ast.Expr, depth int) bool {
 // field that the schema requires or defaults.
 func (r *omissions) stepMayBeAbsent(t *typed, args []ast.Expr, depth int) bool {
 	from, optional := unwrapped(t.typeOf(args[0]))
-	key, literal := literalString(args[1])
+	key, literal := expr.LiteralString(args[1])
 	o := r.all.object(from)
 	if !literal || o == nil || o.optional(key) {
 		return true

@@ -42,7 +42,7 @@ func (r *operations) compared(t *typed, where string) {
 func (r *operations) comparesEnum(t *typed, field ast.Expr, literals []ast.Expr, where string) {
 	enum, closed := r.enumOf(t, field)
 	for _, e := range literals {
-		v, literal := literalString(e)
+		v, literal := expr.LiteralString(e)
 		if !literal || v == "" || len(enum) == 0 || slices.Contains(enum, v) || slices.Contains(defaultsOf(field), v) {
 			continue
 		}
@@ -59,7 +59,7 @@ func defaultsOf(e ast.Expr) []string {
 	if !isCall(e, "orValue") {
 		return nil
 	}
-	v, _ := literalString(e.AsCall().Args()[0])
+	v, _ := expr.LiteralString(e.AsCall().Args()[0])
 	return []string{v}
 }
 
@@ -78,7 +78,7 @@ func (r *operations) enumOf(t *typed, e ast.Expr) (values []string, closed bool)
 	case e.Kind() == ast.SelectKind && !e.AsSelect().IsTestOnly():
 		name = e.AsSelect().FieldName()
 	case isCall(e, operators.OptSelect), isCall(e, operators.Index), isCall(e, operators.OptIndex):
-		name, _ = literalString(e.AsCall().Args()[1])
+		name, _ = expr.LiteralString(e.AsCall().Args()[1])
 	}
 	from, _ := unwrapped(t.typeOf(expr.Operand(e)))
 	o := r.all.object(from)

@@ -65,7 +65,7 @@ func (l *loosener) call(c ast.CallExpr, level looseness) {
 	case operators.OptSelect:
 		return
 	case operators.Index, operators.OptIndex:
-		if _, literal := literalString(c.Args()[1]); !literal {
+		if _, literal := expr.LiteralString(c.Args()[1]); !literal {
 			l.asMap(c.Args()[0])
 		}
 		return
@@ -97,7 +97,7 @@ func (l *loosener) step(e ast.Expr) {
 	if name != operators.Index && name != operators.OptIndex {
 		return
 	}
-	key, literal := literalString(c.Args()[1])
+	key, literal := expr.LiteralString(c.Args()[1])
 	if from, _ := unwrapped(l.types[c.Args()[0].ID()]); !literal || l.all.object(from) == nil {
 		return
 	}

@@ -105,7 +105,7 @@ func isPath(e ast.Expr, path []string) bool {
 			}
 			e = e.AsSelect().Operand()
 		case isCall(e, operators.OptSelect), isCall(e, operators.Index), isCall(e, operators.OptIndex):
-			if key, _ := literalString(e.AsCall().Args()[1]); key != last {
+			if key, _ := expr.LiteralString(e.AsCall().Args()[1]); key != last {
 				return false
 			}
 			e = e.AsCall().Args()[0]

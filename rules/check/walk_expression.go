@@ -91,7 +91,7 @@ func (w walker) mapLiteral(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	complete := true
 	for _, item := range e.AsMap().Entries() {
 		entry := item.AsMapEntry()
-		key, ok := literalString(entry.Key())
+		key, ok := expr.LiteralString(entry.Key())
 		if !ok {
 			complete = false
 			if p.is == mapping {
@@ -109,14 +109,6 @@ func (w walker) mapLiteral(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	if complete && w.partial == wholeValue {
 		w.required(given, p, where)
 	}
-}
-
-func literalString(e ast.Expr) (string, bool) {
-	if e.Kind() != ast.LiteralKind {
-		return "", false
-	}
-	s, ok := e.AsLiteral().(types.String)
-	return string(s), ok
 }
 
 func (w walker) listLiteral(t *typed, e ast.Expr, p *fieldSchema, where string) {

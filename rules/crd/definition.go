@@ -1,12 +1,13 @@
 package crd
 
 import (
-	"bytes"
 	_ "embed" // for the conditions
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"reconcel/internal/yamltext"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -71,14 +72,11 @@ func (d *Definition) Object() (map[string]any, error) {
 
 // encode writes a document as CRDs are usually laid out.
 func encode(doc *yaml.Node) ([]byte, error) {
-	var b bytes.Buffer
-	enc := yaml.NewEncoder(&b)
-	enc.SetIndent(2)
-	enc.CompactSeqIndent()
-	if err := enc.Encode(doc); err != nil {
+	text, err := yamltext.Documents(doc)
+	if err != nil {
 		return nil, fmt.Errorf("write the CRD: %w", err)
 	}
-	return b.Bytes(), nil
+	return text, nil
 }
 
 // document returns the CRD as a tree with comments.

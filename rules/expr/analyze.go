@@ -77,8 +77,8 @@ func (a *analyzer) shape(e ast.Expr) *Shape {
 		return a.mapLiteral(e)
 	case ast.StructKind:
 		var parts []*Shape
-		for _, f := range e.AsStruct().Fields() {
-			parts = append(parts, a.shape(f.AsStructField().Value()))
+		for _, f := range Parts(e) {
+			parts = append(parts, a.shape(f))
 		}
 		return Computed(parts...)
 	case ast.ComprehensionKind:
@@ -120,10 +120,7 @@ func (a *analyzer) call(e ast.Expr) *Shape {
 		}
 	}
 	var args []*Shape
-	if c.IsMemberFunction() {
-		args = append(args, a.shape(c.Target()))
-	}
-	for _, arg := range c.Args() {
+	for _, arg := range Parts(e) {
 		args = append(args, a.shape(arg))
 	}
 	if f, ok := idFunctionOf(c.FunctionName()); ok {

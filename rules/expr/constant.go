@@ -43,7 +43,7 @@ func (c *Checked) constantError(err error) *Error {
 // arguments may be meant for one side of a condition. whole reports whether every evaluation
 // reaches all of e.
 func (c *Checked) computed(e ast.Expr) (calls []ast.Expr, whole bool) {
-	reached := parts(e)
+	reached := Parts(e)
 	whole = true
 	if c.inlined.within(e.ID()) != "" {
 		reached, whole = alwaysReached(e)
@@ -62,14 +62,14 @@ func (c *Checked) computed(e ast.Expr) (calls []ast.Expr, whole bool) {
 func alwaysReached(e ast.Expr) (reached []ast.Expr, all bool) {
 	switch e.Kind() {
 	case ast.ComprehensionKind:
-		return parts(e)[:1], false
+		return Parts(e)[:1], false
 	case ast.CallKind:
 		switch c := e.AsCall(); {
 		case isLogic(c):
 			return nil, false
 		case c.FunctionName() == operators.Conditional, c.FunctionName() == "orValue", c.FunctionName() == "or":
-			return parts(e)[:1], false
+			return Parts(e)[:1], false
 		}
 	}
-	return parts(e), true
+	return Parts(e), true
 }

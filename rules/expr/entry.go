@@ -14,7 +14,7 @@ func EntryOf(e ast.Expr, key string) ast.Expr {
 	switch e.Kind() {
 	case ast.MapKind:
 		for _, item := range e.AsMap().Entries() {
-			if name, ok := literalKey(item.AsMapEntry().Key()); ok && name == key {
+			if name, ok := LiteralString(item.AsMapEntry().Key()); ok && name == key {
 				return item.AsMapEntry().Value()
 			}
 		}
@@ -39,7 +39,7 @@ func hasKnownKeys(e ast.Expr) bool {
 		return false
 	}
 	return !slices.ContainsFunc(e.AsMap().Entries(), func(item ast.EntryExpr) bool {
-		_, ok := literalKey(item.AsMapEntry().Key())
+		_, ok := LiteralString(item.AsMapEntry().Key())
 		return !ok
 	})
 }

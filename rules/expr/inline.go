@@ -87,8 +87,8 @@ func (s *TypedScope) Inline(src *source.Expr, checked *ast.AST) *Inlined {
 	return in.Inlined
 }
 
-// parts returns the nodes directly below a node.
-func parts(e ast.Expr) (all []ast.Expr) {
+// Parts returns the nodes directly below a node: of a call its target first.
+func Parts(e ast.Expr) (all []ast.Expr) {
 	switch e.Kind() {
 	case ast.SelectKind:
 		return []ast.Expr{e.AsSelect().Operand()}
@@ -276,7 +276,7 @@ func (in *inliner) charge(cost int) {
 
 func depthOf(e ast.Expr) int {
 	deepest := 0
-	for _, part := range parts(e) {
+	for _, part := range Parts(e) {
 		deepest = max(deepest, depthOf(part))
 	}
 	if isFree(e) {

@@ -81,7 +81,7 @@ func (o *opener) opens(checked *ast.AST, e ast.Expr) string {
 		return ""
 	}
 	overload := f.OverloadDecls()[i]
-	args := arguments(c)
+	args := Parts(e)
 	if len(args) == 0 || len(args) != len(overload.ArgTypes()) || len(overload.TypeParams()) == 0 {
 		return ""
 	}
@@ -157,12 +157,4 @@ func (o *opener) check(text common.Source, expression *ast.AST) (*ast.AST, *comm
 		references[call] = references[of]
 	}
 	return ast.NewCheckedAST(ast.NewAST(expression.Expr(), expression.SourceInfo()), checked.TypeMap(), references), found
-}
-
-// arguments returns those of a call, its target first.
-func arguments(c ast.CallExpr) []ast.Expr {
-	if c.IsMemberFunction() {
-		return append([]ast.Expr{c.Target()}, c.Args()...)
-	}
-	return c.Args()
 }

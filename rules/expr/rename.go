@@ -34,32 +34,15 @@ func (r *renamer) visit(e ast.Expr) {
 	switch e.Kind() {
 	case ast.IdentKind:
 		r.ident(e)
-	case ast.SelectKind:
-		r.visit(e.AsSelect().Operand())
-	case ast.CallKind:
-		if e.AsCall().IsMemberFunction() {
-			r.visit(e.AsCall().Target())
-		} else {
-			r.free(e.AsCall().FunctionName())
-		}
-		for _, arg := range e.AsCall().Args() {
-			r.visit(arg)
-		}
-	case ast.ListKind:
-		for _, item := range e.AsList().Elements() {
-			r.visit(item)
-		}
-	case ast.MapKind:
-		for _, item := range e.AsMap().Entries() {
-			r.visit(item.AsMapEntry().Key())
-			r.visit(item.AsMapEntry().Value())
-		}
-	case ast.StructKind:
-		for _, f := range e.AsStruct().Fields() {
-			r.visit(f.AsStructField().Value())
-		}
 	case ast.ComprehensionKind:
 		r.comprehension(e)
+	default:
+		if e.Kind() == ast.CallKind && !e.AsCall().IsMemberFunction() {
+			r.free(e.AsCall().FunctionName())
+		}
+		for _, part := range Parts(e) {
+			r.visit(part)
+		}
 	}
 }
 

@@ -45,15 +45,15 @@ func (t *tracer) trace(e ast.Expr) *Origin {
 		return t.call(e)
 	case ast.ListKind:
 		var elements []*Origin
-		for _, item := range e.AsList().Elements() {
+		for _, item := range Parts(e) {
 			elements = append(elements, t.trace(item))
 		}
 		return ListOrigin(elements...)
 	case ast.MapKind:
 		return t.mapLiteral(e)
 	case ast.StructKind:
-		for _, f := range e.AsStruct().Fields() {
-			t.trace(f.AsStructField().Value()).Keep()
+		for _, f := range Parts(e) {
+			t.trace(f).Keep()
 		}
 	case ast.ComprehensionKind:
 		return t.comprehension(e.AsComprehension())
@@ -81,10 +81,7 @@ var handsOn = map[string]bool{
 func (t *tracer) call(e ast.Expr) *Origin {
 	c := e.AsCall()
 	var args []*Origin
-	if c.IsMemberFunction() {
-		args = append(args, t.trace(c.Target()))
-	}
-	for _, arg := range c.Args() {
+	for _, arg := range Parts(e) {
 		args = append(args, t.trace(arg))
 	}
 	switch name := c.FunctionName(); {
@@ -140,7 +137,7 @@ func comparesToNull(c ast.CallExpr) bool {
 
 // elementOrigin returns the origin of operand[key].
 func elementOrigin(operand, keys *Origin, key ast.Expr) *Origin {
-	if name, ok := literalKey(key); ok {
+	if name, ok := LiteralString(key); ok {
 		return operand.field(name)
 	}
 	keys.Keep()
@@ -153,7 +150,7 @@ func (t *tracer) mapLiteral(e ast.Expr) *Origin {
 		entry := item.AsMapEntry()
 		t.trace(entry.Key()).Keep()
 		value := t.trace(entry.Value())
-		if name, ok := literalKey(entry.Key()); ok {
+		if name, ok := LiteralString(entry.Key()); ok {
 			out.fields[name] = joinOrigins(out.fields[name], value)
 		} else {
 			out.elem = joinOrigins(out.elem, value)
@@ -162,8 +159,8 @@ func (t *tracer) mapLiteral(e ast.Expr) *Origin {
 	return out
 }
 
-// literalKey returns the name of a field that is written as a literal.
-func literalKey(e ast.Expr) (string, bool) {
+// LiteralString returns the text of a literal.
+func LiteralString(e ast.Expr) (string, bool) {
 	if e.Kind() != ast.LiteralKind {
 		return "", false
 	}

@@ -91,7 +91,7 @@ func checkWord(eh parser.ExprHelper, args []ast.Expr, takes string) *common.Erro
 	if args[0].Kind() == ast.LiteralKind || args[0].Kind() == ast.ListKind {
 		return eh.NewError(args[0].ID(), takes)
 	}
-	if _, ok := literalKey(args[1]); args[1].Kind() == ast.LiteralKind && !ok {
+	if _, ok := LiteralString(args[1]); args[1].Kind() == ast.LiteralKind && !ok {
 		return eh.NewError(args[1].ID(), takes)
 	}
 	return nil

@@ -63,22 +63,21 @@ func evaluable(e ast.Expr, self *spec.Schema) bool {
 	switch e.Kind() {
 	case ast.LiteralKind:
 		return true
-	case ast.ListKind:
-		return !slices.ContainsFunc(e.AsList().Elements(), func(item ast.Expr) bool { return !evaluable(item, self) })
 	case ast.SelectKind:
-		s := schemaAt(e, self)
-		return s != nil
+		return schemaAt(e, self) != nil
 	case ast.CallKind:
-		c := e.AsCall()
-		if c.FunctionName() == operators.OptSelect {
+		name := e.AsCall().FunctionName()
+		if name == operators.OptSelect {
 			return schemaAt(e, self) != nil
 		}
-		if !cheap[c.FunctionName()] || c.IsMemberFunction() && !evaluable(c.Target(), self) {
+		if !cheap[name] {
 			return false
 		}
-		return !slices.ContainsFunc(c.Args(), func(arg ast.Expr) bool { return !evaluable(arg, self) })
+	case ast.ListKind:
+	default:
+		return false
 	}
-	return false
+	return !slices.ContainsFunc(expr.Parts(e), func(part ast.Expr) bool { return !evaluable(part, self) })
 }
 
 // plainName are the names that the API server does not escape.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/cli/internal/format"
+	"reconcel/internal/yamltext"
 	"reconcel/rules"
 	"reconcel/rules/infer"
 	"reconcel/rules/lint"
@@ -139,14 +139,11 @@ func (w *writer) rules() ([]byte, error) {
 	set := map[string]any{"apiVersion": "reconcel.dev/v1alpha1", "kind": "Rules", "rules": []any{rule}}
 	n := node(set, escaped)
 	n.HeadComment = w.header()
-	var b bytes.Buffer
-	enc := yaml.NewEncoder(&b)
-	enc.SetIndent(2)
-	enc.CompactSeqIndent()
-	if err := enc.Encode(n); err != nil {
+	text, err := yamltext.Documents(n)
+	if err != nil {
 		return nil, err
 	}
-	return format.Text(b.Bytes(), syntax.Schema())
+	return format.Text(text, syntax.Schema())
 }
 
 // silence turns off the check of literal names for a template: the notes say it already.

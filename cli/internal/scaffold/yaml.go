@@ -1,11 +1,12 @@
 package scaffold
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"reconcel/internal/yamltext"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -75,14 +76,13 @@ func asIs(text string) string { return text }
 
 // document writes documents of YAML.
 func document(values ...any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := yaml.NewEncoder(&b)
-	enc.SetIndent(2)
-	enc.CompactSeqIndent()
+	var all []*yaml.Node
 	for _, v := range values {
-		if err := enc.Encode(node(v, asIs)); err != nil {
-			return nil, fmt.Errorf("write YAML: %w", err)
-		}
+		all = append(all, node(v, asIs))
 	}
-	return b.Bytes(), nil
+	text, err := yamltext.Documents(all...)
+	if err != nil {
+		return nil, fmt.Errorf("write YAML: %w", err)
+	}
+	return text, nil
 }
