@@ -102,7 +102,7 @@ func TestReasonsAreExplained(t *testing.T) {
 		}
 		return string(data)
 	}
-	reasons := regexp.MustCompile(`(?m)^\s+Reason\w+\s+= "(\w+)"`).FindAllStringSubmatch(read("../engine/outcome/reasons.go"), -1)
+	reasons := regexp.MustCompile(`(?m)^\s+Reason\w+\s+= "(\w+)"`).FindAllStringSubmatch(read("../engine/outcome/errors.go"), -1)
 	if len(reasons) < 15 {
 		t.Fatalf("only these reasons were found: %v", reasons)
 	}

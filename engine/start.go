@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"reconcel/engine/discover"
@@ -18,6 +20,7 @@ import (
 	"reconcel/engine/plan"
 	"reconcel/engine/watch"
 	"reconcel/rules"
+	kindschema "reconcel/rules/schema"
 	"reconcel/rules/source"
 )
 
@@ -132,4 +135,77 @@ func unsettled(watches []*watch.Watch) (missing []string) {
 		}
 	}
 	return missing
+}
+
+// RecordRejected records in the inventory what is wrong with the rules files while other rules are active, or
+// with nil that they are active. Commands show it. Only the process that works writes it.
+func (e *Engine) RecordRejected(r *inventory.Rejected) {
+	e.rejected.Store(r)
+	select {
+	case e.rejections <- struct{}{}:
+	default: // The last one is not recorded yet.
+	}
+}
+
+// followRejected records the last rejection until ctx ends. At first, the inventory may have that
+// of an earlier process.
+func (e *Engine) followRejected(ctx context.Context) {
+	const retryEvery = 5 * time.Second
+	var problem outcome.Problem
+	for ctx.Err() == nil {
+		err := e.Inventory.SetRejected(ctx, e.rejected.Load())
+		if ctx.Err() == nil && problem.IsNews(err) {
+			e.Log.Warn("background task failed, will retry", "task", "rejected rules", "error", err)
+		}
+		if err != nil {
+			outcome.Sleep(ctx, retryEvery)
+			continue
+		}
+		select {
+		case <-e.rejections:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// Schemas returns a channel that receives the first and each new state of the
+// cluster's schemas. It buffers only the latest state.
+func (e *Engine) Schemas() <-chan discover.Schemas { return e.schemas }
+
+// followSchemas publishes the state of the cluster's schemas until ctx ends.
+func (e *Engine) followSchemas(ctx context.Context) {
+	watches := func() []*watch.Watch {
+		if pl := e.Plan.Load(); pl != nil {
+			return pl.Watches
+		}
+		return nil
+	}
+	changed := func() { e.SchemaChanges.Add(1) }
+	e.watcher.FollowSchemas(ctx, watches, changed, func(now discover.Schemas) {
+		select { // This is the only sender, so the channel then has room.
+		case <-e.schemas:
+		default:
+		}
+		e.schemas <- now
+	})
+}
+
+// Learn tells the engine the schemas of the kinds of rules, which say which fields hold decimal
+// numbers. The rules may not be active yet. If these fields of a kind have changed, the primaries
+// whose rules use the kind are reconciled. Call it from one goroutine at a time.
+func (e *Engine) Learn(schemas *kindschema.Set, of *rules.Program) {
+	before := e.Cluster.NumberFields()
+	now := before.With(schemas, of.UsedKinds())
+	e.Numbers.Store(&now)
+	pl := e.Plan.Load()
+	if pl == nil {
+		return // Nothing was rendered yet.
+	}
+	for _, pk := range pl.Primaries {
+		changed := func(gvk schema.GroupVersionKind) bool { return !reflect.DeepEqual(before[gvk], now[gvk]) }
+		if pk.UsesKind(changed) {
+			pk.Watch.Replay()
+			e.Router.EnqueueBundles(pk, pk.Rules)
+		}
+	}
 }

@@ -65,7 +65,7 @@
 // # Where a rule may write
 //
 // A child is in the namespace of its primary unless the rule allows more
-// (render_identity.go). This is checked after rendering, when the name and namespace
+// (render_objects.go). This is checked after rendering, when the name and namespace
 // are known, so no expression can get around it. An owner reference cannot cross
 // namespaces: such a child names its owner in an annotation. So does a child that
 // must outlive its primary for a while.

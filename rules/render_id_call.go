@@ -2,8 +2,11 @@ package rules
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/traits"
 
 	"reconcel/rules/expr"
 )
@@ -68,4 +71,83 @@ func (c *ChildResult) isIncluded() any {
 		return c.Child.gone
 	}
 	return types.True
+}
+
+// objectsByKey returns the existing objects of forEach by the keys of their elements. It is
+// unknown while the elements are.
+func (r *liveObjects) objectsByKey(c *ChildResult) any {
+	switch {
+	case c.State == Excluded:
+		return map[string]any{}
+	case c.State != Rendered:
+		return expr.NewIncomplete(c.Child.ID + " (" + c.whyUnsettled() + ")")
+	case c.byKey != nil:
+		return c.byKey
+	}
+	objects := make(map[string]any, len(c.Objects))
+	taken := make(map[string]bool, len(c.Objects))
+	for i := range c.Objects {
+		key, ok := c.Objects[i].key()
+		if !ok {
+			return c.keyError("an element has no key: it must be a text or whole number, or have a name")
+		}
+		if taken[key] {
+			return c.keyError("two elements have the same key")
+		}
+		taken[key] = true
+		if o := c.Objects[i].Live.Object; o != nil {
+			objects[key] = r.object(c.Child.GVK, o)
+		}
+	}
+	if c.prepared {
+		c.byKey = objects
+	}
+	return objects
+}
+
+func (c *ChildResult) keyError(why string) any {
+	return types.WrapErr(&expr.Error{Pos: c.Child.Pos, Message: "byKey(" + c.Child.ID + "): " + why})
+}
+
+// key returns the key of the element of an object: of several iterators, all keys with a
+// slash between them.
+func (d *Desired) key() (string, bool) {
+	var keys []string
+	at := 0
+	for _, it := range d.Child.iterators {
+		key, ok := keyOf(plainElement(d.values[at]))
+		if !ok {
+			return "", false
+		}
+		keys = append(keys, key)
+		if at++; it.indexed {
+			at++
+		}
+	}
+	return strings.Join(keys, "/"), true
+}
+
+// keyOf returns the key of an element: the text or number, its name, or the name of an
+// object.
+func keyOf(element any) (string, bool) {
+	switch e := element.(type) {
+	case types.String:
+		return string(e), true
+	case types.Int:
+		return strconv.FormatInt(int64(e), 10), true
+	case types.Double:
+		whole, ok := expr.Whole(e)
+		return strconv.FormatInt(int64(whole), 10), ok
+	case traits.Mapper:
+		if name, ok := e.Find(types.String("name")); ok {
+			return keyOf(name)
+		}
+		metadata, _ := e.Find(types.String("metadata"))
+		if m, ok := metadata.(traits.Mapper); ok {
+			name, _ := m.Find(types.String("name"))
+			text, ok := name.(types.String)
+			return string(text), ok
+		}
+	}
+	return "", false
 }

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -174,3 +175,13 @@ const (
 	Resting                   // paused, and reported
 	Running                   // not paused
 )
+
+// WriteTimeout bounds one request. It limits how long a request blocks a worker,
+// and how long a write can outlive its process.
+const WriteTimeout = 10 * time.Second
+
+// MarkSeed makes hashes of marks comparable within this process.
+var MarkSeed = maphash.MakeSeed()
+
+// MostFinished is how many finished replicas are kept for inspection.
+const MostFinished = 5

@@ -10,7 +10,7 @@
 // without a schema is not checked, and a note says so.
 //
 // Rules that do not load are checked as far as they can be parsed, so that users
-// see all mistakes at once (damage.go). A damaged expression has the type dyn.
+// see all mistakes at once (reporter.go). A damaged expression has the type dyn.
 // Check reports nothing that may only be a consequence of a loading error.
 //
 // # Parts
@@ -30,7 +30,7 @@
 // fails then as well is an error.
 //
 // A value is compared with the schema of its field (walk.go): a literal by its value
-// (scalars.go), an expression by its type (fits.go). The parts of an expression are compared one
+// (scalars.go), an expression by its type (type.go). The parts of an expression are compared one
 // by one: both branches of a conditional, the entries of a map literal, the data of
 // a let.
 //
@@ -42,7 +42,7 @@
 // the rule or the child, and from validate. A let is checked where it is used. The
 // walk does not warn about what it cannot follow. It does not look at fields of
 // other objects and of the status either, because an expression waits for these. Only
-// what the template of a child leaves out is waited for in vain (made.go).
+// what the template of a child leaves out is waited for in vain (absent.go).
 //
 // rules/expr follows values, too (shape.go), but for another question. It finds all
 // paths from which a value may come, in untyped expressions, whenever rules load. The

@@ -1,9 +1,12 @@
 package expr
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/google/cel-go/common/ast"
+
+	"reconcel/rules/source"
 )
 
 // Rename lets the expression read other variables: from names as written to the names of
@@ -79,4 +82,18 @@ func (r *renamer) comprehension(e ast.Expr) {
 		e.SetKindCase(r.make.NewComprehensionTwoVar(e.ID(), c.IterRange(), iter, iter2, accu, c.AccuInit(), c.LoopCondition(),
 			c.LoopStep(), c.Result()))
 	}
+}
+
+// Mentions returns the names that an expression uses and does not declare itself: of
+// variables and functions, sorted. An expression that cannot be parsed has none.
+func Mentions(src *source.Expr) []string {
+	parsed := Parse(src)
+	if parsed == nil {
+		return nil
+	}
+	found := map[string]bool{}
+	r := newRenamer(parsed)
+	r.free = func(name string) { found[name] = true }
+	r.visit(parsed.Expr())
+	return slices.Sorted(maps.Keys(found))
 }

@@ -19,6 +19,6 @@
 //
 // The slots of the spec and status become schemas (emit.go). A field that is read without a
 // guard is required, unless it has a default. The type checker decides where that is not
-// enough: a field that may be absent where it warns becomes required (require.go). A field of
+// enough: a field that may be absent where it warns becomes required (refine.go). A field of
 // which nothing is known keeps every value, with a comment that says where it is read.
 package infer

@@ -2,11 +2,14 @@ package schema
 
 import (
 	"compress/gzip"
-	_ "embed" // for the packed schemas
+	_ "embed" // for the packed descriptions
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // packed is a Document in JSON, which the command pack makes.
@@ -31,4 +34,73 @@ func unpack[T any](data string) (content T) {
 		panic(fmt.Sprintf("schema: the embedded schemas cannot be read: %v", err)) // Tests read them.
 	}
 	return content
+}
+
+// Descriptions are the descriptions of definitions, by the name of the definition and the
+// field. That of the definition itself has the field "".
+type Descriptions map[string]map[string]string
+
+// packedDescriptions are Descriptions in JSON, which the command pack makes.
+//
+//go:embed descriptions.gz
+var packedDescriptions string
+
+// descriptions is the content of packedDescriptions. Only editors need it: until somebody
+// asks, it costs no memory.
+var descriptions = sync.OnceValue(func() Descriptions { return unpack[Descriptions](packedDescriptions) })
+
+// Description returns what Kubernetes says about a field of one of its own definitions, or
+// "". The field "" is the definition itself.
+func Description(definition, field string) string { return descriptions()[definition][field] }
+
+// immutable are the fields of Kubernetes' kinds that no update changes: the validation of updates in pkg/apis of
+// Kubernetes 1.37, such as ValidateStatefulSetUpdate.
+var immutable = map[runtimeschema.GroupKind][][]string{
+	{Group: "apps", Kind: "Deployment"}: {{"spec", "selector"}},
+	{Group: "apps", Kind: "ReplicaSet"}: {{"spec", "selector"}},
+	{Group: "apps", Kind: "DaemonSet"}:  {{"spec", "selector"}},
+	{Group: "apps", Kind: "StatefulSet"}: {{"spec", "selector"}, {"spec", "serviceName"}, {"spec", "podManagementPolicy"},
+		{"spec", "volumeClaimTemplates"}},
+	{Group: "batch", Kind: "Job"}: {{"spec", "selector"}, {"spec", "completionMode"}, {"spec", "podFailurePolicy"},
+		{"spec", "backoffLimitPerIndex"}, {"spec", "successPolicy"}, {"spec", "managedBy"}},
+	{Kind: "Secret"}:        {{"type"}},
+	{Kind: "ResourceQuota"}: {{"spec", "scopes"}},
+	{Group: "discovery.k8s.io", Kind: "EndpointSlice"}:               {{"addressType"}},
+	{Group: "networking.k8s.io", Kind: "IngressClass"}:               {{"spec", "controller"}},
+	{Group: "node.k8s.io", Kind: "RuntimeClass"}:                     {{"handler"}},
+	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:        {{"roleRef"}},
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: {{"roleRef"}},
+	{Group: "scheduling.k8s.io", Kind: "PriorityClass"}:              {{"value"}, {"preemptionPolicy"}},
+	{Group: "storage.k8s.io", Kind: "StorageClass"}: {{"provisioner"}, {"parameters"}, {"reclaimPolicy"},
+		{"volumeBindingMode"}},
+	{Group: "storage.k8s.io", Kind: "VolumeAttributesClass"}: {{"driverName"}, {"parameters"}},
+}
+
+// Immutable returns the fields of a kind that the API server lets no update change, whatever the state of the object.
+func Immutable(gk runtimeschema.GroupKind) [][]string { return immutable[gk] }
+
+// replaceable are the kinds of Kubernetes whose objects hold nothing but what their authors wrote: an object that is
+// deleted and created again is the same.
+var replaceable = map[string][]string{
+	"": {"ConfigMap", "Endpoints", "LimitRange", "Pod", "ReplicationController",
+		"ResourceQuota", "Secret", "Service", "ServiceAccount"},
+	"admissionregistration.k8s.io": {"MutatingWebhookConfiguration", "ValidatingAdmissionPolicy",
+		"ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"},
+	"apps":                      {"DaemonSet", "Deployment", "ReplicaSet"},
+	"autoscaling":               {"HorizontalPodAutoscaler"},
+	"batch":                     {"CronJob", "Job"},
+	"discovery.k8s.io":          {"EndpointSlice"},
+	"networking.k8s.io":         {"Ingress", "IngressClass", "NetworkPolicy"},
+	"node.k8s.io":               {"RuntimeClass"},
+	"policy":                    {"PodDisruptionBudget"},
+	"rbac.authorization.k8s.io": {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"},
+	"scheduling.k8s.io":         {"PriorityClass"},
+	"storage.k8s.io":            {"CSIDriver", "StorageClass"},
+}
+
+// Replaceable reports whether nothing is lost when an object of a kind is deleted and created
+// again. It is false for kinds that hold data, such as claims of volumes, for those whose deletion
+// deletes other objects, such as a Namespace, and for custom kinds, which may hold data.
+func Replaceable(gk runtimeschema.GroupKind) bool {
+	return slices.Contains(replaceable[gk.Group], gk.Kind)
 }

@@ -1,6 +1,9 @@
+// Package output formats results as JSON, and knows what a terminal can show.
 package output
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -45,4 +48,15 @@ func Truncate(text string) string {
 		return text
 	}
 	return string([]rune(text)[:most-3]) + "..."
+}
+
+// JSON returns a value as indented JSON. It does not escape HTML, because messages
+// quote expressions with < and &.
+func JSON(value any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	err := encoder.Encode(value)
+	return b.Bytes(), err
 }
