@@ -32,7 +32,7 @@
 //
 // # Rendering
 //
-// Templates are lists of operations that append JSON (compile_operations.go). If
+// Templates are lists of operations that append JSON (compile_template.go). If
 // nothing has changed, a rendering writes into a buffer that exists already, and
 // allocates little more than the values of its expressions. An object is written
 // with metadata last and annotations last in it, and left open there. The

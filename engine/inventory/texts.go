@@ -5,16 +5,24 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
+	"strconv"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
+	"reconcel/engine/answer"
+	"reconcel/rules"
 	"reconcel/rules/source"
 )
 
@@ -159,4 +167,206 @@ func (inv *Inventory) RestoreTexts(ctx context.Context) (restored bool, err erro
 func (s *Stored) ReadTexts(ctx context.Context, client dynamic.Interface) (err error) {
 	s.Texts, err = New(client, Options{Namespace: s.Namespace, Installation: s.Installation}).texts.read(ctx)
 	return err
+}
+
+// The texts have ConfigMaps of their own. Users who approve changes or undo rollouts may write the inventory,
+// and who may write the texts could change the rules.
+
+const (
+	// pieceSize limits a piece of the compressed texts. A ConfigMap has at most 1 MiB, and each but the first
+	// has two versions of its piece while the texts are replaced.
+	pieceSize  = 450 << 10
+	mostPieces = 4
+)
+
+// TextNames returns the names of the ConfigMaps that the texts of an installation may have.
+func TextNames(installation string) (names []string) {
+	for piece := range mostPieces {
+		names = append(names, textName(installation, piece))
+	}
+	return names
+}
+
+func textName(installation string, piece int) string {
+	name := installation + rules.RevisionsSuffix
+	if piece > 0 {
+		name += "-" + strconv.Itoa(piece+1)
+	}
+	return name
+}
+
+// A textStore has the texts of one installation. It is not safe for concurrent use.
+type textStore struct {
+	client  dynamic.ResourceInterface
+	options Options
+	known   *Texts // as last read or written; nil: not yet
+}
+
+// keep records that the files of a program become active. It keeps the texts of other revisions, and writes
+// nothing if it has the files already.
+func (s *textStore) keep(ctx context.Context, program *rules.Program, others []string) error {
+	name := revisionOf(program.Sources())
+	if name == "" || s.options.DryRun {
+		return nil
+	}
+	if s.known == nil {
+		if err := s.learn(ctx); err != nil {
+			return err
+		}
+	}
+	if s.known.Last == name && s.known.Source == s.options.Source {
+		return nil
+	}
+	next := s.known.with(program.Sources(), s.options.Source, others)
+	err := s.write(ctx, next)
+	if apierrors.IsForbidden(err) {
+		s.known, err = next, nil // Rules work without their text. restore writes it when it may.
+	}
+	return err
+}
+
+// learn reads the texts before they are used. Damaged ones are lost, and those that may not be read are unknown.
+func (s *textStore) learn(ctx context.Context) error {
+	found, err := s.read(ctx)
+	if err != nil && !errors.Is(err, ErrDamaged) && !apierrors.IsForbidden(err) {
+		return err
+	}
+	s.known = found
+	return nil
+}
+
+// restore writes the texts again if they were deleted or changed, and reports whether they were.
+func (s *textStore) restore(ctx context.Context) (restored bool, err error) {
+	if s.known == nil || s.options.DryRun {
+		return false, nil
+	}
+	found, err := s.read(ctx)
+	if err != nil && !errors.Is(err, ErrDamaged) || reflect.DeepEqual(found, s.known) {
+		return false, err
+	}
+	return true, s.write(ctx, s.known)
+}
+
+// read returns the texts. If they are damaged, it returns an error and no texts.
+func (s *textStore) read(ctx context.Context) (*Texts, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	first, err := s.get(ctx, 0)
+	if err != nil || first == nil {
+		return &Texts{}, err
+	}
+	hash, pieces := head(first)
+	var data []byte
+	for piece := range pieces {
+		configMap := first
+		if piece > 0 {
+			if configMap, err = s.get(ctx, piece); err != nil {
+				return &Texts{}, err
+			}
+		}
+		part, err := base64.StdEncoding.DecodeString(dataOf(configMap)[hash])
+		if err != nil {
+			return &Texts{}, s.describe(0, fmt.Errorf("%w: %w", ErrDamaged, err))
+		}
+		data = append(data, part...)
+	}
+	texts, err := unpack(hash, data)
+	if err != nil {
+		return &Texts{}, s.describe(0, err)
+	}
+	return texts, nil
+}
+
+// write replaces the texts. Until the first piece is written, all others have the old version, too.
+func (s *textStore) write(ctx context.Context, texts *Texts) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	s.known = nil // An error leaves open what was written.
+	hash, data, err := texts.pack(mostPieces * pieceSize)
+	if err != nil {
+		return err
+	}
+	first, err := s.get(ctx, 0)
+	if err != nil {
+		return err
+	}
+	before, _ := head(first)
+	pieces := slices.Collect(slices.Chunk(data, pieceSize))
+	for i := len(pieces) - 1; i > 0; i-- {
+		old, err := s.get(ctx, i)
+		if err != nil {
+			return err
+		}
+		both := map[string]string{hash: base64.StdEncoding.EncodeToString(pieces[i])}
+		if last := dataOf(old)[before]; last != "" {
+			both[before] = last
+		}
+		if err := s.put(ctx, i, old, nil, both); err != nil {
+			return err
+		}
+	}
+	what := map[string]string{"hash": hash, "pieces": strconv.Itoa(len(pieces))}
+	if err := s.put(ctx, 0, first, what, map[string]string{hash: base64.StdEncoding.EncodeToString(
+		pieces[0])}); err != nil {
+		return err
+	}
+	s.known = texts
+	return nil
+}
+
+// head returns the hash of the texts and the number of their pieces, from the first one.
+func head(first *unstructured.Unstructured) (hash string, pieces int) {
+	if first == nil {
+		return "", 0
+	}
+	what, _, _ := unstructured.NestedStringMap(first.Object, "data")
+	n, _ := strconv.Atoi(what["pieces"])
+	return what["hash"], min(n, mostPieces)
+}
+
+// dataOf returns the versions of a piece by the hash of the texts; nil has none.
+func dataOf(piece *unstructured.Unstructured) map[string]string {
+	if piece == nil {
+		return nil
+	}
+	data, _, _ := unstructured.NestedStringMap(piece.Object, "binaryData")
+	return data
+}
+
+// get returns the ConfigMap of a piece, or nil if it does not exist.
+func (s *textStore) get(ctx context.Context, piece int) (*unstructured.Unstructured, error) {
+	configMap, err := s.client.Get(ctx, textName(s.options.Installation, piece), metav1.GetOptions{})
+	if answer.IsAbsent(err) {
+		return nil, nil
+	}
+	return configMap, s.describe(piece, err)
+}
+
+// put writes the ConfigMap of a piece. If before is nil, it creates the ConfigMap.
+func (s *textStore) put(ctx context.Context, piece int, before *unstructured.Unstructured,
+	what, data map[string]string) (err error) {
+	configMap := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{
+			"name": textName(s.options.Installation, piece), "namespace": s.options.Namespace,
+			"labels": map[string]any{rules.LabelManagedBy: rules.ManagedBy},
+		}}}
+	if before != nil {
+		configMap.SetResourceVersion(before.GetResourceVersion())
+	}
+	_ = unstructured.SetNestedStringMap(configMap.Object, what, "data")
+	_ = unstructured.SetNestedStringMap(configMap.Object, data, "binaryData") // Both keys are new.
+	if before == nil {
+		_, err = s.client.Create(ctx, configMap, metav1.CreateOptions{FieldManager: s.options.FieldManager})
+	} else {
+		_, err = s.client.Update(ctx, configMap, metav1.UpdateOptions{FieldManager: s.options.FieldManager})
+	}
+	return s.describe(piece, err)
+}
+
+func (s *textStore) describe(piece int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("ConfigMap/%s/%s, which has the text of the rules: %w", s.options.Namespace,
+		textName(s.options.Installation, piece), err)
 }

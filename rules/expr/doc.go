@@ -46,7 +46,7 @@
 //
 // # Which paths a value depends on
 //
-// The same walk finds the paths that each value depends on (reads.go): where it comes
+// The same walk finds the paths that each value depends on (shape.go): where it comes
 // from, what it is computed from, and which conditions decide about it. Names of
 // objects must not depend on a field that changes with every write, such as the
 // resourceVersion, not even through a let and a hash. Testing whether a value exists

@@ -8,10 +8,10 @@
 // rules is a Text or a Code, which print themselves as Markdown that shows them as they are
 // (markdown.go).
 //
-// What a page says of fields comes from the CRD (definition.go, fields.go, limits.go,
-// example.go), and the rest from the compiled rules and their syntax (objects.go).
+// What a page says of fields comes from the CRD (definition.go, fields.go, example.go), and the
+// rest from the compiled rules and their syntax (objects.go).
 //
 // Names of objects show fields of the resource in angle brackets, and a few conditions are put
 // into words (words.go). All other expressions are shown as they are, and the page says what
-// the names in them stand for (terms.go).
+// the names in them stand for (names.go).
 package reference
