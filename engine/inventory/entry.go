@@ -72,12 +72,6 @@ func (entry Entry) Rule(name string) *rules.Rule {
 	return r
 }
 
-// isEmpty reports whether nothing is left to remember of a rule that is not
-// loaded.
-func (entry *Entry) isEmpty() bool {
-	return len(entry.Children) == 0 && !entry.Delete && !entry.Finalizer
-}
-
 // merged adds what a rule renders to its entry, and returns the kinds that only
 // the old entry has.
 func merged(old Entry, r *rules.Rule) (entry Entry, orphaned []schema.GroupVersionKind) {

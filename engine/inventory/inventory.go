@@ -199,7 +199,7 @@ func (inv *Inventory) EditRollouts(ctx context.Context, edit func(map[string]Rol
 // put changes the entry of a rule that is not loaded, or removes it when nothing is left
 // in it.
 func put(entries map[Key]Entry, of Key, entry Entry) {
-	if entries[of] = entry; entry.isEmpty() {
+	if entries[of] = entry; len(entry.Children) == 0 && !entry.Delete && !entry.Finalizer {
 		delete(entries, of)
 	}
 }

@@ -6,7 +6,7 @@
 //
 // Every value in the rules has a slot: what is known about its type (slot.go). An expression
 // makes one slot of two: both sides of a comparison, a value and the field of the template
-// that holds it, an argument and the parameter (expression.go, overload.go). The slots of
+// that holds it, an argument and the parameter (expression.go, call.go). The slots of
 // children have the schemas of their kinds, so types flow from them to the fields of the
 // primary. A field of the primary belongs to the slot of its parent (slot.go), which also
 // remembers how it is read: with a guard, with a default, compared with a literal.

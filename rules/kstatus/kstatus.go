@@ -169,15 +169,6 @@ func (c condition) message() string {
 	return c.name + " is " + c.state
 }
 
-// readyUnless returns Progressing if the object has the condition and it is not True,
-// and Ready otherwise.
-func (o status) readyUnless(name string) (Readiness, string) {
-	if c := o.condition(name); c.state != "" && c.state != "True" {
-		return Progressing, c.message()
-	}
-	return Ready, ""
-}
-
 // numberIn reads a whole number.
 func (o status) numberIn(m map[string]any, field string) (int64, bool) {
 	switch n := m[field].(type) {

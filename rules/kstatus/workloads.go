@@ -51,7 +51,10 @@ func deploymentReady(o status) (Readiness, string) {
 	case available < want:
 		return o.withCause(progressOf(available, want, "available"))
 	}
-	return o.readyUnless("Available")
+	if c := o.condition("Available"); c.state != "" && c.state != "True" {
+		return Progressing, c.message()
+	}
+	return Ready, ""
 }
 
 // withCause adds why Pods could not be created, such as a quota. It omits the name of the

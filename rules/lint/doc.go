@@ -7,7 +7,7 @@
 // It complements rules/check, which compares each value with the schema of its field.
 // Every finding has the name of its check. Checks (lint.go) lists them with their
 // severity; docs/checks.md shows a wrong and a right example of each. A comment
-// "# reconcel:ignore NAME" silences a check for a line (silence.go).
+// "# reconcel:ignore NAME" silences a check for a line (lint.go).
 //
 // # Unknown values
 //

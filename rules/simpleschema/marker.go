@@ -118,9 +118,6 @@ func (m marker) count() (*int64, error) {
 	return &n, nil
 }
 
-// apply sets what a marker says about a schema.
-func (m marker) apply(s *spec.Schema) error { return setMarker[m.name](m, s) }
-
 // setMarker sets what each marker says.
 var setMarker = map[string]func(marker, *spec.Schema) error{
 	"description":   func(m marker, s *spec.Schema) error { s.Description = m.value; return nil },

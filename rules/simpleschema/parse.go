@@ -104,7 +104,7 @@ func (r *reader) field(path []string, value any) (field *spec.Schema, required *
 				required = new(bool)
 				*required, err = m.boolean()
 			} else {
-				err = m.apply(field)
+				err = setMarker[m.name](m, field)
 			}
 			if err != nil {
 				return nil, nil, errorf(path, "%s: %v", m.name, err)

@@ -1,6 +1,9 @@
 package lsp
 
 import (
+	"regexp"
+	"strings"
+
 	"reconcel/cli/internal/judge"
 	"reconcel/rules"
 	"reconcel/rules/source"
@@ -109,4 +112,131 @@ func (d *document) endOf(s spot) int {
 		end++
 	}
 	return max(end, min(s.column+1, len(line)))
+}
+
+// actions returns the quick fixes of the findings on the lines of a range. They come
+// from the hints of the messages, so they say the same.
+func (d *document) actions(r textRange) []codeAction {
+	all := []codeAction{}
+	if d.judged != d.version {
+		return all // The positions may be wrong.
+	}
+	for _, e := range d.found {
+		line := e.Pos.Line - 1
+		if line < r.Start.Line || line > r.End.Line || e.Pos.File != d.path {
+			continue
+		}
+		if edit, title, found := d.fix(e); found {
+			all = append(all, codeAction{title, "quickfix", true, d.edit(edit)})
+		}
+		if e.Check != "" {
+			above := spot{line, 0}
+			comment := strings.Repeat(" ", indentOf(d.line(line))) + "# reconcel:ignore " + e.Check + "\n"
+			all = append(all, codeAction{"Silence " + e.Check + " here", "quickfix", false,
+				d.edit(textEdit{textRange{d.position(above), d.position(above)}, comment})})
+		}
+	}
+	return all
+}
+
+func (d *document) edit(e textEdit) workspaceEdit {
+	return workspaceEdit{map[string][]textEdit{d.uri: {e}}}
+}
+
+// Hints that say exactly what to write.
+var (
+	meantName  = regexp.MustCompile(`^did you mean '([^']+)'\?(?: If it is new, .*)?$`)
+	meantPath  = regexp.MustCompile(`^write (metadata\.\w+)$`)
+	meantValue = regexp.MustCompile(`^write ("[^"]*"|'[^']*'|\$\{[^.}][^}]*\})$`)
+)
+
+// fix returns the edit that a hint asks for.
+func (d *document) fix(e *source.Error) (edit textEdit, title string, found bool) {
+	at := spot{e.Pos.Line - 1, e.Pos.Column - 1}
+	switch {
+	case meantName.MatchString(e.Hint):
+		name := meantName.FindStringSubmatch(e.Hint)[1]
+		r, found := d.misspelt(at, name)
+		return textEdit{r, name}, "Change to " + name, found
+	case meantPath.MatchString(e.Hint):
+		path := meantPath.FindStringSubmatch(e.Hint)[1]
+		from, to, found := d.nearestWord(at, func(word string) bool { return "metadata."+word == path })
+		return textEdit{d.span(at.line, from, to), path}, "Change to " + path, found
+	case meantValue.MatchString(e.Hint):
+		value := meantValue.FindStringSubmatch(e.Hint)[1]
+		n := d.valueNode(at)
+		if n == nil {
+			return edit, "", false
+		}
+		text := len([]rune(n.value))
+		if comment := strings.Index(n.value, " #"); comment >= 0 {
+			text = len([]rune(strings.TrimRight(n.value[:comment], " ")))
+		}
+		return textEdit{d.span(n.line, n.at, n.at+text), value}, "Write " + value, true
+	case e.Hint == "remove it":
+		return d.removal(at)
+	}
+	return edit, "", false
+}
+
+// misspelt returns the word on the line that resembles a name, the nearest to a spot.
+func (d *document) misspelt(at spot, name string) (textRange, bool) {
+	from, to, found := d.nearestWord(at, func(word string) bool { return source.Nearest(word, []string{name}) == name })
+	return d.span(at.line, from, to), found
+}
+
+// nearestWord returns the accepted word of a line that is nearest to a spot.
+func (d *document) nearestWord(at spot, accepts func(word string) bool) (from, to int, found bool) {
+	line := d.line(at.line)
+	best := len(line) + 1
+	for i := 0; i < len(line); i++ {
+		end := i
+		for end < len(line) && isWord(line[end]) {
+			end++
+		}
+		if end == i {
+			continue
+		}
+		apart := max(i-at.column, at.column-end, 0)
+		if accepts(string(line[i:end])) && apart < best {
+			from, to, found, best = i, end, true, apart
+		}
+		i = end
+	}
+	return from, to, found
+}
+
+func isWord(r rune) bool { return source.IsIdent(r) || r == '-' }
+
+// valueNode returns the node whose value on one line begins at a spot, or nil.
+func (d *document) valueNode(at spot) *node {
+	for _, n := range d.outline.all {
+		if n.line == at.line && n.at == at.column && n.value != "" && !n.block && !n.isFlow() {
+			return n
+		}
+	}
+	return nil
+}
+
+// removal removes the lines of a key, if the key begins its line and is not alone in
+// its map.
+func (d *document) removal(at spot) (edit textEdit, title string, found bool) {
+	for _, n := range d.outline.all {
+		if n.line != at.line || n.indent != at.column || n.key == "" || n.indent != indentOf(d.line(n.line)) ||
+			len(n.parent.children) < 2 {
+			continue
+		}
+		to := spot{n.lastLine() + 1, 0}
+		return textEdit{textRange{d.position(spot{n.line, 0}), d.position(to)}, ""}, "Remove " + n.key, true
+	}
+	return edit, "", false
+}
+
+// lastLine returns the last line of a node and everything in it.
+func (n *node) lastLine() int {
+	last := max(n.line, n.last)
+	for _, c := range n.children {
+		last = max(last, c.lastLine())
+	}
+	return last
 }

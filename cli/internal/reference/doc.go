@@ -8,7 +8,7 @@
 // rules is a Text or a Code, which print themselves as Markdown that shows them as they are
 // (markdown.go).
 //
-// What a page says of fields comes from the CRD (definition.go, fields.go, example.go), and the
+// What a page says of fields comes from the CRD (template.go, fields.go, example.go), and the
 // rest from the compiled rules and their syntax (objects.go).
 //
 // Names of objects show fields of the resource in angle brackets, and a few conditions are put

@@ -55,10 +55,6 @@ type ruleView struct {
 	from  Source
 }
 
-func newRuleView(rule *rules.Rule, from Source) *ruleView {
-	return &ruleView{newWording(from.written(rule)), rule, rule.Graph(), from}
-}
-
 // add adds what a rule does. Only says which resources it is for.
 func (v *ruleView) add(page *Page, only Markdown) {
 	for _, c := range v.rule.Children {

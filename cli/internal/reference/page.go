@@ -107,7 +107,7 @@ func (s Source) page(primary *rules.Primary) (*Page, error) {
 		page.Example = Markdown(fence + "yaml\n" + sample + fence)
 	}
 	for _, r := range primary.Rules {
-		v := newRuleView(r, s)
+		v := &ruleView{newWording(s.written(r)), r, r.Graph(), s}
 		only := v.selection()
 		if len(primary.Rules) == 1 {
 			page.Only, only = only, ""

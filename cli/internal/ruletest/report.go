@@ -75,12 +75,10 @@ func (r *Report) Write(b *bytes.Buffer, details Details) {
 	}
 	if details.Never {
 		for _, e := range never {
-			fmt.Fprintf(b, "    %s: never ran: %s\n", e.Pos, onOneLine(e.Text))
+			fmt.Fprintf(b, "    %s: never ran: %s\n", e.Pos, strings.Join(strings.Fields(e.Text), " "))
 		}
 	}
 }
-
-func onOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func (r *Result) write(b *bytes.Buffer, details Details) {
 	for i := range r.Cases {
