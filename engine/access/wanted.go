@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine/decide"
 	"reconcel/engine/ident"
 	"reconcel/engine/outcome"
 	"reconcel/engine/plan"
@@ -79,4 +80,48 @@ func (p *View) Unjudged(r *rules.RuleResult) (outcome.Outcome, bool) {
 	p.Primary.Plan.AskCheck()
 	return outcome.Position{Rule: r.Rule.Name}.Says(outcome.Waiting, outcome.ReasonWaiting,
 		"waits for the check whether its objects belong to another installation").After(outcome.StaleRetry), true
+}
+
+// Wants reports whether any rule renders the object for this primary, or would
+// render it without an error or a wait. It ignores the version of the kind,
+// because all versions show the same objects.
+func (p *View) Wants(id rules.Identity) bool {
+	if p.Wanted == nil && p.rendersMany() {
+		p.Wanted = map[plan.ObjectKey]bool{}
+		for i := range p.Rendering.Rules {
+			for j := range p.Rendering.Rules[i].Children {
+				for other := range plan.WantedOf(&p.Rendering.Rules[i].Children[j]) {
+					p.Wanted[plan.KeyOf(other)] = true
+				}
+			}
+		}
+	}
+	if p.Wanted != nil {
+		return p.Wanted[plan.KeyOf(id)]
+	}
+	return slices.ContainsFunc(p.Rendering.Rules, func(r rules.RuleResult) bool { return plan.RendersObject(&r, id) })
+}
+
+// rendersMany reports whether the rules render more objects than a linear search suits.
+func (p *View) rendersMany() bool {
+	count := 0
+	for i := range p.Rendering.Rules {
+		count += plan.CountRendered(&p.Rendering.Rules[i])
+	}
+	return count > Few
+}
+
+// keptOrWanted reports whether a rule keeps an existing object unchanged, and
+// whether a rule renders it.
+func (p *View) keptOrWanted(id rules.Identity) (kept, wanted bool) {
+	if !p.Wants(id) {
+		return false, false
+	}
+	for i := range p.Rendering.Rules {
+		if slices.ContainsFunc(p.Rendering.Rules[i].Children,
+			func(c rules.ChildResult) bool { return decide.KeepsExisting(c.Child) && plan.WantsObject(&c, id) }) {
+			return true, true
+		}
+	}
+	return false, true
 }

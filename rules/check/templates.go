@@ -2,6 +2,7 @@ package check
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -113,4 +114,101 @@ func (r *templates) replicas(ch *syntax.Child) {
 			"template.spec.replicas may be absent: the API server then sets it to 1").Hint =
 			"to leave it to an autoscaler, add it to ignoreFields with a when"
 	}
+}
+
+// Namespaces checks whether the objects of a rule can have the namespaces that it gives them.
+type namespaces struct {
+	*subject
+	reporter    *reporter
+	expressions *expressions
+}
+
+// allowed checks that allow.clusterScoped names cluster-scoped kinds.
+func (r *namespaces) allowed() {
+	for i, gk := range r.src.Allow.ClusterScoped {
+		versions := r.set.Versions(gk.GroupKind)
+		if len(versions) > 0 && versions[0].Namespaced {
+			r.reporter.errorf(gk.Pos, "allow.clusterScoped[%d]: %s is namespaced", i, gk.Kind).Hint =
+				"remove it; allow.namespaces lists the namespaces of children"
+		}
+	}
+}
+
+// account checks that a ServiceAccount without a namespace can get the primary's.
+func (r *namespaces) account() {
+	a := r.src.Account
+	if a.Name != "" && a.Namespace == "" && r.kind != nil && !r.kind.Namespaced {
+		r.reporter.errorf(a.Pos, "serviceAccountName: %q needs the namespace of the primary, and %s is cluster-scoped",
+			a.Name, r.kind.GVK.Kind).Hint =
+			"write it with its namespace, like team-a/" + a.Name
+	}
+}
+
+// lookup checks that a lookup of a rule for the cluster has a namespace, and that one of a
+// cluster-scoped kind has none.
+func (r *namespaces) lookup(l *syntax.Lookup) {
+	k := r.set.Kind(runtimeschema.FromAPIVersionAndKind(l.APIVersion.Value, l.Kind.Value))
+	switch {
+	case k == nil:
+	case !k.Namespaced && l.Namespace != nil:
+		r.reporter.warnf(lint.LookupNamespace, l.Namespace.Pos,
+			"namespace: %s is cluster-scoped, its objects have no namespace", k.GVK.Kind).Hint = "remove it"
+	case k.Namespaced && l.Namespace == nil && r.src.For.Cluster:
+		r.reporter.errorf(l.Pos, "missing key \"namespace\": %s is namespaced, and a rule with for: cluster has no primary "+
+			"whose namespace it could get", k.GVK.Kind).Hint =
+			`write the namespace, or namespace: "" for all`
+	}
+}
+
+// scoped checks the namespace of a child by the scope of its kind.
+func (r *namespaces) scoped(ch *syntax.Child, k *schema.Kind, metadata *source.Node) {
+	if k == nil {
+		return
+	}
+	gk := k.GVK.GroupKind()
+	allowed := slices.ContainsFunc(r.src.Allow.ClusterScoped, func(a syntax.GroupKind) bool { return a.GroupKind == gk })
+	namespace, given := r.namespaceIn(metadata)
+	switch {
+	case k.Namespaced && !given && metadata != nil && !metadata.Lacking && r.lacksNamespace():
+		why := "the primary has no namespace of its own"
+		if r.src.For.Cluster {
+			why = "a rule with for: cluster has no primary whose namespace it could get"
+		}
+		r.reporter.errorf(metadata.Pos, "metadata: missing namespace: %s is namespaced, and %s", gk.Kind, why)
+	case k.Namespaced:
+	case given:
+		r.reporter.errorf(namespace, "metadata.namespace: %s is cluster-scoped, its objects have no namespace",
+			gk.Kind).Hint = "remove it"
+	case !allowed:
+		r.reporter.errorf(ch.Template.At("kind").Pos,
+			"kind: %s is cluster-scoped, and allow.clusterScoped does not include it", gk.Kind).Hint =
+			fmt.Sprintf(`add {group: %q, kind: %s}`, gk.Group, gk.Kind)
+	}
+}
+
+// namespaceIn returns the position of the namespace in metadata, and whether there is one.
+func (r *namespaces) namespaceIn(metadata *source.Node) (source.Pos, bool) {
+	if metadata != nil && len(metadata.Parts) == 1 {
+		t := r.expressions.checked(metadata.Parts[0].Expr)
+		if t == nil {
+			return source.Pos{}, true // Nothing is known of it.
+		}
+		e := expr.EntryOf(t.ast.Expr(), "namespace")
+		if e == nil {
+			return source.Pos{}, false
+		}
+		return t.pos(e), true
+	}
+	n := metadata.At("namespace")
+	if n == nil {
+		return source.Pos{}, false
+	}
+	return n.Pos, true
+}
+
+// lacksNamespace reports whether the primary is cluster-scoped and is not a Namespace, or
+// there is no primary.
+func (r *namespaces) lacksNamespace() bool {
+	return r.src.For.Cluster || r.kind != nil && !r.kind.Namespaced &&
+		r.kind.GVK.GroupKind() != runtimeschema.GroupKind{Kind: "Namespace"}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"reconcel/rules/simpleschema"
@@ -283,16 +284,7 @@ func (f *Field) declared() any {
 func (set *fieldSet) tree(about func(*Field) any) map[string]any {
 	root := map[string]any{}
 	for _, f := range set.all {
-		at := root
-		for _, name := range f.Path[:len(f.Path)-1] {
-			below, ok := at[name].(map[string]any)
-			if !ok {
-				below = map[string]any{}
-				at[name] = below
-			}
-			at = below
-		}
-		at[f.Path[len(f.Path)-1]] = about(f)
+		_ = unstructured.SetNestedField(root, about(f), f.Path...) // No path begins with another one.
 	}
 	return root
 }
