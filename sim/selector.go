@@ -16,7 +16,8 @@ import (
 
 // eventFields are the fields of Events that a field selector can name.
 const eventFields = "involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid " +
-	"involvedObject.apiVersion involvedObject.resourceVersion involvedObject.fieldPath reason reportingComponent source type"
+	"involvedObject.apiVersion involvedObject.resourceVersion involvedObject.fieldPath reason reportingComponent " +
+	"source type"
 
 // selectableFields are the fields of built-in kinds that a field selector can name, besides name and namespace. The
 // schemas do not tell: Go code of the API server has them.
@@ -46,7 +47,7 @@ func Selects(k *schema.Kind, options metav1.ListOptions) (func(*unstructured.Uns
 	}
 	known := map[string][]string{"metadata.name": {"metadata", "name"}, "metadata.namespace": {"metadata", "namespace"}}
 	more, has := selectableFields[k.GVK.GroupKind()]
-	for _, field := range strings.Fields(more) {
+	for field := range strings.FieldsSeq(more) {
 		known[field] = strings.Split(field, ".")
 	}
 	var named []string

@@ -100,7 +100,8 @@ func (ks *Kinds) decoded(k *schema.Kind, u *unstructured.Unstructured) (*unstruc
 	return u, err
 }
 
-// goTypes returns Go's types of built-in kinds. The scheme of client-go itself is global: a program can add kinds to it.
+// goTypes returns Go's types of built-in kinds. The scheme of client-go itself is global: a program can add kinds to
+// it.
 var goTypes = sync.OnceValue(func() *runtime.Scheme {
 	types := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(types))

@@ -65,9 +65,9 @@ func (r *refusal) end() (restored string) {
 // refused records that a list or watch of a namespace has failed, and logs it if that lasts. Its
 // objects stay in the cache.
 func (l *listing) refused(n *namespaced, err error) {
-	lasts, restored := "watch fails; cached data may be stale", "watch restored"
-	if apierrors.IsForbidden(err) {
-		lasts, restored = "lost permission to watch; cached data may be stale", "watch permission restored"
+	denied, restored := apierrors.IsForbidden(err), watchRestored
+	if denied {
+		restored = permissionRestored
 	}
 	n.stale.Store(&err)
 	log := n.logger(l.Log).With("kind", l.watch.GVK.String(), "error", err)
@@ -75,18 +75,30 @@ func (l *listing) refused(n *namespaced, err error) {
 	case !n.listed():
 		l.unlisted(l.watch, n, err)
 		n.refusal.markLogged(time.Now(), restored)
-	case n.refusal.repeat(time.Now(), restored):
-		log.Warn(lasts)
-	default:
+	case !n.refusal.repeat(time.Now(), restored):
 		log.Debug("watch failed, will retry")
+	case denied:
+		log.Warn("lost permission to watch; cached data may be stale")
+	default:
+		log.Warn("watch fails; cached data may be stale")
 	}
 }
+
+// The messages at the end of a refusal.
+const (
+	watchRestored      = "watch restored"
+	permissionRestored = "watch permission restored"
+)
 
 // resumed records that a watch of a namespace works.
 func (l *listing) resumed(n *namespaced) {
 	n.stale.Store(nil)
-	if message := n.refusal.end(); message != "" {
-		n.logger(l.Log).Info(message, "kind", l.watch.GVK.String())
+	log := n.logger(l.Log).With("kind", l.watch.GVK.String())
+	switch n.refusal.end() {
+	case watchRestored:
+		log.Info(watchRestored)
+	case permissionRestored:
+		log.Info(permissionRestored)
 	}
 }
 

@@ -138,7 +138,8 @@ func (p *Patches) applyPatch(ctx context.Context, by plan.Patcher, w *access.Wri
 	}
 	if len(divided) > 0 || apierrors.IsInvalid(err) {
 		var removed bool
-		if removed, err = p.RemoveLeft(ctx, by.Rule, managedfields.Applier{Name: by.Manager}, desired, divided, err); removed {
+		applier := managedfields.Applier{Name: by.Manager}
+		if removed, err = p.RemoveLeft(ctx, by.Rule, applier, desired, divided, err); removed {
 			o, err = apply()
 		}
 	}

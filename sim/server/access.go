@@ -19,7 +19,8 @@ type Access struct {
 
 // NewAccess returns the access to a server on loopback.
 func NewAccess() (Access, error) {
-	authority, key, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, nil)
+	loopback := []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
+	authority, key, err := cert.GenerateSelfSignedCertKey("localhost", loopback, nil)
 	if err != nil {
 		return Access{}, err
 	}
@@ -28,8 +29,8 @@ func NewAccess() (Access, error) {
 	return a, err
 }
 
-// Kubeconfig returns the kubeconfig for a server at an address like 127.0.0.1:6443, whose cluster, user and context have
-// a name.
+// Kubeconfig returns the kubeconfig for a server at an address like 127.0.0.1:6443. Its cluster, user and context have
+// the given name.
 func (a Access) Kubeconfig(address, name string) ([]byte, error) {
 	config := clientcmdapi.NewConfig()
 	config.Clusters[name] = &clientcmdapi.Cluster{Server: "https://" + address, CertificateAuthorityData: a.authority}

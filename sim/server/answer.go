@@ -129,5 +129,6 @@ func (a accepted) write(w http.ResponseWriter, code int, body any) {
 
 // metadataOf returns the metadata of an object as the client of metadata alone gets it.
 func metadataOf(u *unstructured.Unstructured) map[string]any {
-	return map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": u.Object["metadata"]}
+	return map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata",
+		"metadata": u.Object["metadata"]}
 }

@@ -39,7 +39,8 @@ func readBody(w http.ResponseWriter, r *http.Request) (body []byte, kind string,
 }
 
 // decodeObject decodes the body of a POST or PUT. strict are its duplicate fields.
-func decodeObject(body []byte, kind string, of *schema.Kind) (u *unstructured.Unstructured, strict []string, err error) {
+func decodeObject(body []byte, kind string,
+	of *schema.Kind) (u *unstructured.Unstructured, strict []string, err error) {
 	u = &unstructured.Unstructured{Object: map[string]any{}}
 	switch kind {
 	case protobuf:

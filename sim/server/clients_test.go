@@ -351,7 +351,7 @@ func TestBookmarks(t *testing.T) {
 	if _, err := maps.Create(t.Context(), configMap("one", "1"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w, err := maps.Watch(t.Context(), metav1.ListOptions{SendInitialEvents: ptr.To(true), AllowWatchBookmarks: true,
+	w, err := maps.Watch(t.Context(), metav1.ListOptions{SendInitialEvents: new(true), AllowWatchBookmarks: true,
 		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, TimeoutSeconds: ptr.To[int64](1)})
 	if err != nil {
 		t.Fatal(err)
@@ -576,7 +576,7 @@ func TestEstablishedKindsAreServed(t *testing.T) {
 				return
 			}
 			w, err := client.Resource(crds).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + created.GetName(),
-				ResourceVersion: created.GetResourceVersion(), TimeoutSeconds: ptr.To(int64(soon.Seconds()))})
+				ResourceVersion: created.GetResourceVersion(), TimeoutSeconds: new(int64(soon.Seconds()))})
 			if err != nil {
 				t.Error(err)
 				return

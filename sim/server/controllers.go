@@ -100,7 +100,8 @@ func (c *controllers) idle() time.Duration {
 
 // serveDefinitions serves the kinds of all CRDs. One that cannot be served is left out.
 func (c *controllers) serveDefinitions() {
-	list, err := c.Cluster.Client(User).Resource(runtimeschema.GroupVersionResource{Group: definitions.Group, Version: "v1",
+	list, err := c.Cluster.Client(User).Resource(runtimeschema.GroupVersionResource{
+		Group: definitions.Group, Version: "v1",
 		Resource: "customresourcedefinitions"}).List(context.Background(), metav1.ListOptions{})
 	if err != nil {
 		c.Problem(err)

@@ -26,8 +26,8 @@ var shortNames = map[string]string{
 
 // inAll are the built-in resources that `kubectl get all` gets, and inExtensions those of api-extensions.
 const (
-	inAll = "pods replicationcontrollers services daemonsets deployments replicasets statefulsets horizontalpodautoscalers " +
-		"cronjobs jobs"
+	inAll = "pods replicationcontrollers services daemonsets deployments replicasets statefulsets " +
+		"horizontalpodautoscalers cronjobs jobs"
 	inExtensions = "customresourcedefinitions apiservices mutatingadmissionpolicies mutatingadmissionpolicybindings " +
 		"mutatingwebhookconfigurations validatingadmissionpolicies validatingadmissionpolicybindings " +
 		"validatingwebhookconfigurations"
@@ -109,7 +109,8 @@ func (s *Server) serveResources(w http.ResponseWriter, r *http.Request, at path)
 // resources returns the resource of a kind and its subresources.
 func (s *Server) resources(k *schema.Kind) []metav1.APIResource {
 	main := metav1.APIResource{Name: k.Resource, SingularName: strings.ToLower(k.GVK.Kind), Namespaced: k.Namespaced,
-		Kind: k.GVK.Kind, Verbs: metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}}
+		Kind:  k.GVK.Kind,
+		Verbs: metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}}
 	switch {
 	case k.Custom:
 		main.Verbs = metav1.Verbs{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}

@@ -221,8 +221,8 @@ func TestKubectlSeesNoDifference(t *testing.T) {
 	t.Cleanup(func() { run(cluster.Kubeconfig(), command{args: "delete namespace --wait=false " + namespace}) })
 	different := 0
 	for _, c := range tour {
-		real, dev := run(cluster.Kubeconfig(), c), run(kubeconfig, c)
-		diff := cmp.Diff(real, dev)
+		want, have := run(cluster.Kubeconfig(), c), run(kubeconfig, c)
+		diff := cmp.Diff(want, have)
 		reason, expected := differs[c.args]
 		switch {
 		case diff != "" && !expected:

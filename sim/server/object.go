@@ -36,7 +36,8 @@ func (s *Server) serveObject(w http.ResponseWriter, r *http.Request, at path) {
 	if s.serveReview(w, r, at) {
 		return
 	}
-	c := &call{Server: s, path: at, kind: s.Cluster.Kinds().Resource(at.gvr()), query: r.URL.Query(), wants: accepts(r), w: w, request: r}
+	c := &call{Server: s, path: at, kind: s.Cluster.Kinds().Resource(at.gvr()), query: r.URL.Query(),
+		wants: accepts(r), w: w, request: r}
 	switch {
 	case c.kind == nil, at.namespace != "" && !c.kind.Namespaced:
 		http.NotFound(w, r)

@@ -89,7 +89,8 @@ func addPaths(paths map[string]any, k *schema.Kind) {
 	at += k.Resource
 	written := []string{"dryRun", "fieldManager", "fieldValidation"}
 	paths[at] = map[string]any{"get": operation(), "post": operation(written...), "delete": operation("dryRun")}
-	one := map[string]any{"get": operation(), "put": operation(written...), "patch": operation(append(written, "force")...)}
+	one := map[string]any{"get": operation(), "put": operation(written...),
+		"patch": operation(append(written, "force")...)}
 	if k.Status {
 		paths[at+"/{name}/status"] = one
 	}

@@ -18,7 +18,8 @@ var reviews = map[string]struct {
 	"selfsubjectaccessreviews":  {"authorization.k8s.io", "SelfSubjectAccessReview", false, allowed},
 	"subjectaccessreviews":      {"authorization.k8s.io", "SubjectAccessReview", false, allowed},
 	"localsubjectaccessreviews": {"authorization.k8s.io", "LocalSubjectAccessReview", true, allowed},
-	"selfsubjectrulesreviews": {"authorization.k8s.io", "SelfSubjectRulesReview", false, map[string]any{"incomplete": false,
+	"selfsubjectrulesreviews": {"authorization.k8s.io", "SelfSubjectRulesReview", false, map[string]any{
+		"incomplete":       false,
 		"resourceRules":    []any{map[string]any{"verbs": everything, "apiGroups": everything, "resources": everything}},
 		"nonResourceRules": []any{map[string]any{"verbs": everything, "nonResourceURLs": everything}}}},
 	"selfsubjectreviews": {"authentication.k8s.io", "SelfSubjectReview", false, map[string]any{
