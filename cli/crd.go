@@ -38,8 +38,8 @@ func (c crdCommand) command() *cobra.Command {
 The types of fields follow from their use: a field that becomes the replicas of a
 Deployment is an int32 with that field's description, and orValue(2) is a default. A
 field that is read without a guard is required. Checks of validate that only read
-fields outside metadata and status become x-kubernetes-validations. The schema of a rule
-says more, and takes precedence.
+fields outside metadata and status become x-kubernetes-validations of the field that they
+are about. The schema of a rule says more, and takes precedence.
 
 The CRD has conditions, printer columns and the subresource status, and scale if spec
 and status have replicas. A field whose type is unknown keeps every value, and

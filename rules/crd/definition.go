@@ -31,14 +31,21 @@ type Definition struct {
 	Spec        *spec.Schema // nil: the objects have none
 	Status      *spec.Schema // without conditions; nil: it has nothing else
 	Fields      *spec.Schema // the other fields of the objects; nil: there are none
-	Validations []Validation // of whole objects
+	Validations []Validation
 	// Comments stand above fields, by their paths: spec.workers[].name. [] is an element
 	// of a list or a value of a map.
 	Comments map[string]string
 }
 
-// A Validation is a CEL expression that the API server evaluates.
-type Validation struct{ Rule, Message string }
+// A Validation is a CEL expression that the API server evaluates. On a write that does not change its field, the API
+// server accepts that it is false. Each write changes the whole object, also one of the status.
+type Validation struct {
+	Path    []string // of its field; empty: the whole object
+	Rules   []string // as rules of the whole object and of each field on the path
+	Message string
+}
+
+func (v Validation) rule() string { return v.Rules[len(v.Path)] }
 
 // Name returns the name of the CRD.
 func (d *Definition) Name() string { return d.plural() + "." + d.GVK.Group }
@@ -154,18 +161,29 @@ func (d *Definition) root() (*yaml.Node, error) {
 		maps.Copy(s.Properties, d.Fields.Properties)
 		s.Required = append(s.Required, d.Fields.Required...)
 	}
-	var rules []any
 	for _, v := range d.Validations {
-		rule := map[string]any{"rule": v.Rule}
+		rule := map[string]any{"rule": v.rule()}
 		if v.Message != "" {
 			rule["message"] = v.Message
 		}
-		rules = append(rules, rule)
-	}
-	if rules != nil {
-		s.AddExtension("x-kubernetes-validations", rules)
+		*s = withRule(*s, v.Path, rule)
 	}
 	return d.schemaNode(s)
+}
+
+const validations = "x-kubernetes-validations"
+
+// withRule returns a copy of a schema in which a field has one more rule.
+func withRule(s spec.Schema, path []string, rule map[string]any) spec.Schema {
+	if len(path) == 0 {
+		before, _ := s.Extensions[validations].([]any)
+		s.Extensions = maps.Clone(s.Extensions)
+		s.AddExtension(validations, append(slices.Clip(before), rule))
+		return s
+	}
+	s.Properties = maps.Clone(s.Properties)
+	s.Properties[path[0]] = withRule(s.Properties[path[0]], path[1:], rule)
+	return s
 }
 
 // conditions returns a copy of Conditions as a tree.

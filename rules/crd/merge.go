@@ -36,7 +36,7 @@ func Merge(text []byte, found []*Definition) (merged []byte, notes []string, err
 			docs = append(docs, doc)
 			continue
 		}
-		m := &merger{kind: d.GVK.Kind}
+		m := &merger{of: d}
 		if err := m.definition(docs[into].Content[0], doc); err != nil {
 			return nil, nil, err
 		}
@@ -67,12 +67,12 @@ func (d *Definition) isIn(doc *yaml.Node) bool {
 
 // A merger adds to the definition of a kind.
 type merger struct {
-	kind  string
+	of    *Definition
 	notes []string
 }
 
 func (m *merger) note(path, format string, args ...any) {
-	m.notes = append(m.notes, fmt.Sprintf("%s: %s: %s", m.kind, path, fmt.Sprintf(format, args...)))
+	m.notes = append(m.notes, fmt.Sprintf("%s: %s: %s", m.of.GVK.Kind, path, fmt.Sprintf(format, args...)))
 }
 
 // definition adds to a CRD.
@@ -102,6 +102,9 @@ func (m *merger) definition(into, from *yaml.Node) error {
 		return fmt.Errorf("the version %s has no schema.openAPIV3Schema", name)
 	}
 	m.schema("", schema, at(added, "schema", "openAPIV3Schema"))
+	for _, v := range m.of.Validations {
+		m.validation(v, schema)
+	}
 	return nil
 }
 
@@ -148,7 +151,7 @@ func (m *merger) schema(path string, into, from *yaml.Node) {
 		}
 		return
 	}
-	m.validations(into, from)
+	m.validations(path, into, from)
 	m.required(path, into, from)
 	for _, key := range []string{"items", "additionalProperties"} {
 		if a, b := at(into, key), at(from, key); a != nil && b != nil && a.Kind == yaml.MappingNode {
@@ -181,21 +184,47 @@ func (m *merger) schema(path string, into, from *yaml.Node) {
 	}
 }
 
-// validations names checks of the rules that the file does not have. To add them could
-// contradict what people have written.
-func (m *merger) validations(into, from *yaml.Node) {
-	const key = "x-kubernetes-validations"
-	ours, theirs := at(from, key), at(into, key)
+// validations names checks of the schema of a rule that the file does not have. To add them could contradict what
+// people have written.
+func (m *merger) validations(path string, into, from *yaml.Node) {
+	ours := at(from, validations)
 	if ours == nil {
 		return
 	}
-	for _, v := range ours.Content {
-		rule := at(v, "rule")
-		if theirs == nil || !slices.ContainsFunc(theirs.Content,
-			func(n *yaml.Node) bool { r := at(n, "rule"); return r != nil && r.Value == rule.Value }) {
-			m.note(key, "the rules also check: %s", rule.Value)
+	for _, n := range ours.Content {
+		rule := at(n, "rule").Value
+		if !hasRule(into, rule) && !slices.ContainsFunc(m.of.Validations,
+			func(v Validation) bool { return strings.Join(v.Path, ".") == path && v.rule() == rule }) {
+			m.note(strings.TrimPrefix(path+"."+validations, "."), "the rules also check: %s", rule)
 		}
 	}
+}
+
+// validation names a check of the rules that the file does not have, or has for the whole object, where the API server
+// does not accept it to be false for an unchanged field.
+func (m *merger) validation(v Validation, root *yaml.Node) {
+	place := strings.Join(slices.Concat(v.Path, []string{validations}), ".")
+	for i, rule := range v.Rules {
+		if !hasRule(root, rule) {
+			if i < len(v.Path) {
+				root = at(root, "properties", v.Path[i])
+			}
+			continue
+		}
+		if i == 0 && len(v.Path) > 0 {
+			m.note(validations, "move %s to %s, as %s: otherwise the status of stored objects that fail it cannot be written",
+				rule, place, v.rule())
+		}
+		return
+	}
+	m.note(place, "the rules also check: %s", v.rule())
+}
+
+// hasRule reports whether a schema has a rule of the API server.
+func hasRule(schema *yaml.Node, rule string) bool {
+	rules := at(schema, validations)
+	return rules != nil && slices.ContainsFunc(rules.Content,
+		func(n *yaml.Node) bool { r := at(n, "rule"); return r != nil && r.Value == rule })
 }
 
 // required adds required fields that the file does not have.

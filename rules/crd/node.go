@@ -63,7 +63,7 @@ func entry(n *yaml.Node, key string) (name, value *yaml.Node) {
 var order = []string{
 	"description", "type", "format", "required", "default", "enum", "minimum", "maximum", "minLength", "maxLength",
 	"pattern", "minItems", "maxItems",
-	"x-kubernetes-validations", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string", "items",
+	validations, "x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string", "items",
 	"additionalProperties", "properties",
 }
 

@@ -2,17 +2,12 @@ package infer
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 
-	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/common/types"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"reconcel/rules/check"
 	"reconcel/rules/crd"
-	"reconcel/rules/expr"
 	"reconcel/rules/lint"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
@@ -153,101 +148,4 @@ func collect(s *slot, readAt map[source.Pos]*field, seen map[*slot]bool) {
 		}
 		collect(f.slot, readAt, seen)
 	}
-}
-
-// validations returns the checks of the rules that the API server can make: those that read
-// nothing but fields whose types it knows, outside metadata and status, and that are cheap for
-// values of any size.
-func (p *primary) validations(d *crd.Definition) (out []crd.Validation) {
-	whole := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"},
-		Properties: map[string]spec.Schema{}}}
-	if d.Spec != nil {
-		whole.Properties["spec"] = *d.Spec
-	}
-	if d.Fields != nil {
-		maps.Copy(whole.Properties, d.Fields.Properties)
-	}
-	for _, r := range p.rules {
-		for _, c := range r.Validate {
-			if c.Expression == nil {
-				continue
-			}
-			parsed := expr.Parse(c.Expression)
-			if parsed == nil || !evaluable(parsed.Expr(), whole) {
-				continue
-			}
-			v := crd.Validation{Rule: c.Expression.Text}
-			if c.Message != nil && c.Message.Kind == source.Text {
-				v.Message = c.Message.Literal().Value
-			}
-			if !slices.Contains(out, v) {
-				out = append(out, v)
-			}
-		}
-	}
-	return out
-}
-
-// cheap are the functions that the API server has, too, and whose cost it bounds.
-var cheap = map[string]bool{
-	operators.LogicalAnd: true, operators.LogicalOr: true, operators.LogicalNot: true, operators.Conditional: true,
-	operators.Equals: true, operators.NotEquals: true, operators.Less: true, operators.LessEquals: true,
-	operators.Greater: true, operators.GreaterEquals: true,
-	operators.Add: true, operators.Subtract: true, operators.Multiply: true, operators.Modulo: true,
-	operators.Negate: true, operators.In: true, operators.OptSelect: true,
-	"size": true, "startsWith": true, "endsWith": true, "orValue": true, "hasValue": true,
-}
-
-// evaluable reports whether the API server can evaluate an expression.
-func evaluable(e ast.Expr, self *spec.Schema) bool {
-	switch e.Kind() {
-	case ast.LiteralKind:
-		return true
-	case ast.SelectKind:
-		return schemaAt(e, self) != nil
-	case ast.CallKind:
-		name := e.AsCall().FunctionName()
-		if name == operators.OptSelect {
-			return schemaAt(e, self) != nil
-		}
-		if !cheap[name] {
-			return false
-		}
-	case ast.ListKind:
-	default:
-		return false
-	}
-	return !slices.ContainsFunc(expr.Parts(e), func(part ast.Expr) bool { return !evaluable(part, self) })
-}
-
-// plainName are the names that the API server does not escape.
-var plainName = regexp.MustCompile(`^[a-z][a-zA-Z0-9]*$`)
-
-// reserved are words that the API server escapes.
-var reserved = []string{"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function",
-	"if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while"}
-
-// schemaAt returns the schema of a field of self, or nil if its type is not known.
-func schemaAt(e ast.Expr, self *spec.Schema) *spec.Schema {
-	var of ast.Expr
-	var name string
-	switch {
-	case e.Kind() == ast.IdentKind && e.AsIdent() == "self":
-		return self
-	case e.Kind() == ast.SelectKind:
-		of, name = e.AsSelect().Operand(), e.AsSelect().FieldName()
-	case e.Kind() == ast.CallKind && e.AsCall().FunctionName() == operators.OptSelect:
-		key, _ := e.AsCall().Args()[1].AsLiteral().(types.String)
-		of, name = e.AsCall().Args()[0], string(key)
-	default:
-		return nil
-	}
-	parent := schemaAt(of, self)
-	if parent == nil || !plainName.MatchString(name) || slices.Contains(reserved, name) {
-		return nil
-	}
-	if p, known := parent.Properties[name]; known && len(p.Type) == 1 {
-		return &p
-	}
-	return nil
 }

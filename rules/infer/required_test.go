@@ -165,13 +165,13 @@ func TestAnyFieldOfTheObject(t *testing.T) {
 	}
 	const want = `
         required: [count, data]
-        x-kubernetes-validations:
-        - rule: self.count > 0
         properties:
           count:
             description: Number of desired pods.
             type: integer
             format: int32
+            x-kubernetes-validations:
+            - rule: self > 0
           data:
             type: object
             additionalProperties:

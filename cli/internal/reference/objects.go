@@ -3,11 +3,13 @@ package reference
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"reconcel/rules"
+	"reconcel/rules/infer"
 	"reconcel/rules/kstatus"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
@@ -74,7 +76,12 @@ func (v *ruleView) add(page *Page, only Markdown) {
 		page.Lookups = append(page.Lookups, Lookup{v.titles[id], v.lookupNamespace(l), v.readers(id)})
 	}
 	for _, c := range v.src.Validate {
-		isRepeated := func(a Check) bool { return a.Rule == code(c.Expression.Text) }
+		places := infer.Places(c.Expression)
+		isRepeated := func(a Check) bool {
+			return slices.ContainsFunc(places, func(p infer.Place) bool {
+				return a.Field == Code(strings.Join(p.Path, ".")) && a.Rule == code(p.Rule)
+			})
+		}
 		if !slices.ContainsFunc(page.Accepted, isRepeated) {
 			page.Checked = append(page.Checked, Check{Rule: v.condition(c.Expression), Message: v.message(c.Message)})
 		}

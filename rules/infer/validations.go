@@ -1,0 +1,134 @@
+package infer
+
+import (
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"reconcel/rules/crd"
+	"reconcel/rules/expr"
+	"reconcel/rules/source"
+)
+
+// validations returns the checks of the rules that the API server can make: those that read
+// nothing but fields whose types it knows, outside metadata and status, and that are cheap for
+// values of any size.
+func (p *primary) validations(d *crd.Definition) (out []crd.Validation) {
+	whole := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"},
+		Properties: map[string]spec.Schema{}}}
+	if d.Spec != nil {
+		whole.Properties["spec"] = *d.Spec
+	}
+	whole.Required = []string{"spec"}
+	if d.Fields != nil {
+		maps.Copy(whole.Properties, d.Fields.Properties)
+		whole.Required = append(whole.Required, d.Fields.Required...)
+	}
+	for _, r := range p.rules {
+		for _, c := range r.Validate {
+			if c.Expression == nil {
+				continue
+			}
+			parsed := expr.Parse(c.Expression)
+			if parsed == nil || !evaluable(parsed.Expr(), whole) {
+				continue
+			}
+			v := placed(c.Expression, whole)
+			if c.Message != nil && c.Message.Kind == source.Text {
+				v.Message = c.Message.Literal().Value
+			}
+			if !slices.ContainsFunc(out, func(o crd.Validation) bool { return reflect.DeepEqual(o, v) }) {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// placed returns a check as one of the deepest of its places that every object has: the API server evaluates no rule of a
+// field that is absent or null.
+func placed(check *source.Expr, self *spec.Schema) (v crd.Validation) {
+	for _, p := range Places(check) {
+		if depth := len(p.Path); depth > 0 {
+			name := p.Path[depth-1]
+			field := self.Properties[name]
+			if field.Nullable || field.Default == nil && !slices.Contains(self.Required, name) {
+				break
+			}
+			self = &field
+		}
+		v.Path, v.Rules = p.Path, append(v.Rules, p.Rule)
+	}
+	return v
+}
+
+// cheap are the functions that the API server has, too, and whose cost it bounds.
+var cheap = map[string]bool{
+	operators.LogicalAnd: true, operators.LogicalOr: true, operators.LogicalNot: true, operators.Conditional: true,
+	operators.Equals: true, operators.NotEquals: true, operators.Less: true, operators.LessEquals: true,
+	operators.Greater: true, operators.GreaterEquals: true,
+	operators.Add: true, operators.Subtract: true, operators.Multiply: true, operators.Modulo: true,
+	operators.Negate: true, operators.In: true, operators.OptSelect: true,
+	"size": true, "startsWith": true, "endsWith": true, "orValue": true, "hasValue": true,
+}
+
+// evaluable reports whether the API server can evaluate an expression.
+func evaluable(e ast.Expr, self *spec.Schema) bool {
+	switch e.Kind() {
+	case ast.LiteralKind:
+		return true
+	case ast.ListKind:
+		return !slices.ContainsFunc(e.AsList().Elements(), func(item ast.Expr) bool { return !evaluable(item, self) })
+	case ast.SelectKind:
+		s := schemaAt(e, self)
+		return s != nil
+	case ast.CallKind:
+		c := e.AsCall()
+		if c.FunctionName() == operators.OptSelect {
+			return schemaAt(e, self) != nil
+		}
+		if !cheap[c.FunctionName()] || c.IsMemberFunction() && !evaluable(c.Target(), self) {
+			return false
+		}
+		return !slices.ContainsFunc(c.Args(), func(arg ast.Expr) bool { return !evaluable(arg, self) })
+	}
+	return false
+}
+
+// plainName are the names that the API server does not escape.
+var plainName = regexp.MustCompile(`^[a-z][a-zA-Z0-9]*$`)
+
+// reserved are words that the API server escapes.
+var reserved = []string{"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function",
+	"if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while"}
+
+// schemaAt returns the schema of a field of self, or nil if its type is not known.
+func schemaAt(e ast.Expr, self *spec.Schema) *spec.Schema {
+	var of ast.Expr
+	var name string
+	switch {
+	case e.Kind() == ast.IdentKind && e.AsIdent() == "self":
+		return self
+	case e.Kind() == ast.SelectKind:
+		of, name = e.AsSelect().Operand(), e.AsSelect().FieldName()
+	case e.Kind() == ast.CallKind && e.AsCall().FunctionName() == operators.OptSelect:
+		key, _ := e.AsCall().Args()[1].AsLiteral().(types.String)
+		of, name = e.AsCall().Args()[0], string(key)
+	default:
+		return nil
+	}
+	parent := schemaAt(of, self)
+	if parent == nil || !plainName.MatchString(name) || slices.Contains(reserved, name) {
+		return nil
+	}
+	if p, known := parent.Properties[name]; known && len(p.Type) == 1 {
+		return &p
+	}
+	return nil
+}
