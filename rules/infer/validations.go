@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
@@ -14,6 +15,7 @@ import (
 	"reconcel/rules/crd"
 	"reconcel/rules/expr"
 	"reconcel/rules/source"
+	"reconcel/rules/syntax"
 )
 
 // validations returns the checks of the rules that the API server can make: those that read
@@ -40,9 +42,7 @@ func (p *primary) validations(d *crd.Definition) (out []crd.Validation) {
 				continue
 			}
 			v := placed(c.Expression, whole)
-			if c.Message != nil && c.Message.Kind == source.Text {
-				v.Message = c.Message.Literal().Value
-			}
+			v.Message = messageOf(c)
 			if !slices.ContainsFunc(out, func(o crd.Validation) bool { return reflect.DeepEqual(o, v) }) {
 				out = append(out, v)
 			}
@@ -51,8 +51,32 @@ func (p *primary) validations(d *crd.Definition) (out []crd.Validation) {
 	return out
 }
 
-// placed returns a check as one of the deepest of its places that every object has: the API server evaluates no rule of a
-// field that is absent or null.
+// messageOf returns the message of a check, which the API server requires if the check has several lines.
+func messageOf(c *syntax.Check) string {
+	if c.Message != nil && c.Message.Kind == source.Text {
+		if text := oneLine(c.Message.Literal().Value); text != "" {
+			return text
+		}
+	}
+	if strings.ContainsAny(strings.TrimSpace(c.Expression.Text), lineBreaks) {
+		return "failed rule: " + oneLine(c.Expression.Text)
+	}
+	return ""
+}
+
+const lineBreaks = "\r\n"
+
+// oneLine joins the lines of a text: the API server accepts a message of one line only.
+func oneLine(text string) string {
+	lines := strings.FieldsFunc(strings.TrimSpace(text), func(c rune) bool { return strings.ContainsRune(lineBreaks, c) })
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return strings.Join(lines, " ")
+}
+
+// placed returns a check as one of the deepest of its places that every object has: the API server evaluates no rule of
+// a field that is absent or null.
 func placed(check *source.Expr, self *spec.Schema) (v crd.Validation) {
 	for _, p := range Places(check) {
 		if depth := len(p.Path); depth > 0 {
@@ -82,16 +106,17 @@ var cheap = map[string]bool{
 func evaluable(e ast.Expr, self *spec.Schema) bool {
 	switch e.Kind() {
 	case ast.LiteralKind:
-		return true
+		return e.AsLiteral() != types.NullValue // It has no comparison with null.
 	case ast.ListKind:
 		return !slices.ContainsFunc(e.AsList().Elements(), func(item ast.Expr) bool { return !evaluable(item, self) })
 	case ast.SelectKind:
 		s := schemaAt(e, self)
-		return s != nil
+		return s != nil && (e.AsSelect().IsTestOnly() || isPlain(s))
 	case ast.CallKind:
 		c := e.AsCall()
 		if c.FunctionName() == operators.OptSelect {
-			return schemaAt(e, self) != nil
+			s := schemaAt(e, self)
+			return s != nil && isPlain(s)
 		}
 		if !cheap[c.FunctionName()] || c.IsMemberFunction() && !evaluable(c.Target(), self) {
 			return false
@@ -99,6 +124,12 @@ func evaluable(e ast.Expr, self *spec.Schema) bool {
 		return !slices.ContainsFunc(c.Args(), func(arg ast.Expr) bool { return !evaluable(arg, self) })
 	}
 	return false
+}
+
+// isPlain reports whether a value of a schema is of the same type to the API server as to the rules. It reads a date
+// as a time, for example.
+func isPlain(s *spec.Schema) bool {
+	return !s.Type.Contains("string") || !slices.Contains([]string{"byte", "date", "date-time", "duration"}, s.Format)
 }
 
 // plainName are the names that the API server does not escape.

@@ -78,18 +78,67 @@ func TestAResourceOlderThanACheck(t *testing.T) {
 	}
 }
 
-// derived returns rules, and Kubernetes' own kinds and those of the CRDs of the rules.
+// TestTheAPIServerAcceptsDerivedChecks puts the CRD of rules with a check into the cluster.
+func TestTheAPIServerAcceptsDerivedChecks(t *testing.T) {
+	for _, check := range []string{
+		`{expression: self.spec.min > 0}`,
+		`{expression: self.spec.min <= self.spec.max, message: "min\nis above max\n"}`,
+		`{expression: self.spec.min <= self.spec.max, message: " "}`,
+		`{expression: self.spec.min <= self.spec.max, message: "${string(self.spec.min)} is above max"}`,
+		"\n    expression: |\n      self.spec.min > 0 && // at least one\n      self.spec.min < 9",
+		`{expression: self.spec.may > 0}`,
+		`{expression: "self.spec.?may.orValue(3) > 0"}`,
+		`{expression: "!has(self.spec.may) || self.spec.may in [1, 2]"}`,
+		`{expression: "self.spec.may != null"}`,
+		`{expression: size(self.spec.names) < 9 && !("a" in self.spec.names)}`,
+		`{expression: "self.spec.names == []"}`,
+		`{expression: self.spec.at != ""}`,
+		`{expression: "has(self.spec.at) && self.spec.?at.orValue('') != ''"}`,
+		`{expression: has(self.spec.at)}`,
+		`{expression: size(self.spec.values) < 9}`,
+		`{expression: self.count < self.spec.max}`,
+	} {
+		t.Run(check, func(t *testing.T) {
+			crd := derivedCRD(t, briefRule("one", `
+  schema:
+    spec: {min: integer, max: integer, may: integer | required=false, names: "[]string", values: "map[string]string", at: string | format="date-time" required=false}
+    fields: {count: integer}
+  children:
+  - id: config
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}
+  validate:
+  - `+check+"\n"))
+			if _, err := fooWorld(t).Cluster().Put(&unstructured.Unstructured{Object: crd}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// derived returns rules, and Kubernetes' own kinds and that of the CRD of the rules.
 func derived(t *testing.T, text string) (*rules.Program, *sim.Kinds) {
 	t.Helper()
-	program := briefRules(t, text)
+	crd, err := yaml.Marshal(derivedCRD(t, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return briefRules(t, text), kindsOf(t, string(crd))
+}
+
+// derivedCRD returns the CRD of rules.
+func derivedCRD(t *testing.T, text string) map[string]any {
+	t.Helper()
 	loaded := rules.Compile([]source.File{{Name: "rules.yaml", Data: []byte("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n" + text)}})
+	if err := loaded.Errors.Err(); err != nil {
+		t.Fatal(err)
+	}
 	found, _, err := infer.Kinds(loaded.File, schema.Builtin())
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}
-	crd, err := found[0].YAML()
+	crd, err := found[0].Object()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return program, kindsOf(t, string(crd))
+	return crd
 }
