@@ -203,11 +203,14 @@ func defaultFieldRef(f *corev1.ObjectFieldSelector) {
 	}
 }
 
-// defaultService leaves out the defaults that depend on the type. The API server removes
+// defaultService leaves out the defaults that depend on node ports. The API server removes
 // them when the type changes.
 func defaultService(s *corev1.ServiceSpec) {
 	presetText(&s.Type, corev1.ServiceTypeClusterIP)
 	presetText(&s.SessionAffinity, corev1.ServiceAffinityNone)
+	if s.Type != corev1.ServiceTypeExternalName {
+		preset(&s.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster)
+	}
 	for i := range s.Ports {
 		p := &s.Ports[i]
 		presetText(&p.Protocol, corev1.ProtocolTCP)

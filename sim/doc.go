@@ -34,8 +34,8 @@
 //   - Built-in kinds are stored as Go's types have them: canonical quantities and base64, no
 //     unknown fields, the stringData of a Secret in data. Fields that rules are likely to read
 //     are defaulted: the specs of workloads, Jobs, autoscalers and claims, the type of a
-//     Service or Secret, the protocol and target of ports, the restartPolicy of Pods, the
-//     imagePullPolicy of containers.
+//     Service or Secret, the address families and the internal traffic policy of a Service, the protocol and target
+//     of ports, the restartPolicy of Pods, the imagePullPolicy of containers.
 //
 // # What is different
 //

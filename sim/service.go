@@ -34,6 +34,14 @@ func (c *Cluster) allocateAddress(s *corev1.Service) {
 	if len(s.Spec.ClusterIPs) == 0 {
 		s.Spec.ClusterIPs = []string{s.Spec.ClusterIP}
 	}
+	families, policy := []corev1.IPFamily{corev1.IPv4Protocol}, corev1.IPFamilyPolicySingleStack
+	if isHeadless(s) && len(s.Spec.Selector) == 0 {
+		families, policy = append(families, corev1.IPv6Protocol), corev1.IPFamilyPolicyRequireDualStack
+	}
+	preset(&s.Spec.IPFamilyPolicy, policy)
+	if len(s.Spec.IPFamilies) == 0 {
+		s.Spec.IPFamilies = families
+	}
 }
 
 // updateService keeps what is allocated and the update does not mention, and follows a change of the type.
@@ -126,6 +134,7 @@ func dropTypeDependent(now, was *corev1.Service) {
 		}
 		drop(&now.Spec.IPFamilies, was.Spec.IPFamilies)
 		drop(&now.Spec.IPFamilyPolicy, was.Spec.IPFamilyPolicy)
+		drop(&now.Spec.InternalTrafficPolicy, was.Spec.InternalTrafficPolicy)
 	}
 	if needsNodePort(was) && !needsNodePort(now) {
 		before := nodePorts(was)

@@ -19,7 +19,6 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -43,9 +42,9 @@ type GadgetStatus struct {
 
 type Gadget struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
 	Spec              GadgetSpec   `json:"spec"`
-	Status            GadgetStatus `json:"status,omitempty"`
+	Status            GadgetStatus `json:"status,omitzero"`
 }
 
 func (g *Gadget) DeepCopyObject() runtime.Object {
@@ -57,7 +56,7 @@ func (g *Gadget) DeepCopyObject() runtime.Object {
 
 type GadgetList struct {
 	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
+	metav1.ListMeta `json:"metadata,omitzero"`
 	Items           []Gadget `json:"items"`
 }
 
@@ -72,7 +71,7 @@ func (l *GadgetList) DeepCopyObject() runtime.Object {
 
 var (
 	gadgetVersion = runtimeschema.GroupVersion{Group: "ecosystem.example.com", Version: "v1"}
-	gadgetBuilder = (&scheme.Builder{GroupVersion: gadgetVersion}).Register(&Gadget{}, &GadgetList{})
+	gadgetBuilder = (&scheme.Builder{GroupVersion: gadgetVersion}).Register(&Gadget{}, &GadgetList{}) //nolint:staticcheck // as kubebuilder generates it
 )
 
 const gadgetFinalizer = "ecosystem.example.com/finalizer"
@@ -109,7 +108,7 @@ func (r *GadgetReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: gadget.Name, Namespace: gadget.Namespace}}
 	done, err := controllerutil.CreateOrUpdate(ctx, r.Client, deployment, func() error {
 		labels := map[string]string{"gadget": gadget.Name}
-		deployment.Spec.Replicas = ptr.To(gadget.Spec.Size)
+		deployment.Spec.Replicas = new(gadget.Spec.Size)
 		deployment.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
 		deployment.Spec.Template.Labels = labels
 		if len(deployment.Spec.Template.Spec.Containers) == 0 {
@@ -176,11 +175,11 @@ func TestAnOperatorRunsInMemory(t *testing.T) {
 
 	mgr, err := ctrl.NewManager(rest, ctrl.Options{Scheme: known, LeaderElection: true, LeaderElectionID: "gadgets.ecosystem.example.com",
 		LeaderElectionNamespace: "default", LeaderElectionReleaseOnCancel: true, Metrics: server.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: ptr.To(true)}})
+		Controller: config.Controller{SkipNameValidation: new(true)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	reconciler := &GadgetReconciler{Client: mgr.GetClient(), Scheme: mgr.GetScheme(), Recorder: mgr.GetEventRecorderFor("gadgets")}
+	reconciler := &GadgetReconciler{Client: mgr.GetClient(), Scheme: mgr.GetScheme(), Recorder: mgr.GetEventRecorderFor("gadgets")} //nolint:staticcheck // as above
 	if err := reconciler.SetupWithManager(mgr); err != nil {
 		t.Fatal(err)
 	}
