@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -169,12 +170,13 @@ func (c *controllers) furnish(namespace string) {
 			"targetPort": int64(6443)}}}})
 }
 
-// create creates an object of the core that may exist already.
+// create creates an object of the core that may exist already, in a namespace that may be gone again.
 func (c *controllers) create(resource, namespace string, object map[string]any) {
 	_, err := c.Cluster.Client("kube-controller-manager").
 		Resource(runtimeschema.GroupVersionResource{Version: "v1", Resource: resource}).Namespace(namespace).
 		Create(context.Background(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
+	if err != nil && !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err) &&
+		!apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		c.Problem(err)
 	}
 }
