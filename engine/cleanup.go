@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"reconcel/engine/cleanup"
+	"reconcel/engine/outcome"
 	"reconcel/engine/plan"
 )
 
@@ -46,8 +47,11 @@ func (e *Engine) startCleanup(ctx context.Context, pl *plan.Plan) {
 		})
 	})
 	do(func() {
+		var problem outcome.Problem
 		_ = wait.PollUntilContextCancel(ctx, cleanup.RestoreInterval, false, func(ctx context.Context) (bool, error) {
-			e.Cleanup.RestoreInventory(ctx)
+			if err := e.Cleanup.RestoreInventory(ctx); ctx.Err() == nil && problem.IsNews(err) {
+				e.Log.Warn("inventory not checked, will retry", "error", err)
+			}
 			return false, nil
 		})
 	})

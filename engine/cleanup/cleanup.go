@@ -44,7 +44,7 @@ const RestoreInterval = 30 * time.Second
 
 // RestoreInventory creates the inventory again if it was deleted. It restores the texts of the rules even if
 // they were changed: another process may have to work with them.
-func (c *Cleanup) RestoreInventory(ctx context.Context) {
+func (c *Cleanup) RestoreInventory(ctx context.Context) error {
 	restored, err := c.Inventory.Restore(ctx)
 	restoredTexts, failed := c.Inventory.RestoreTexts(ctx)
 	if restored {
@@ -55,9 +55,7 @@ func (c *Cleanup) RestoreInventory(ctx context.Context) {
 		c.Log.Warn("stored rules restored after a change by others", "object", "ConfigMap/"+c.Options.Namespace+"/"+
 			inventory.TextNames(c.Options.Name)[0])
 	}
-	if err = errors.Join(err, failed); err != nil && ctx.Err() == nil {
-		c.Log.Warn("inventory not checked, will retry", "error", err)
-	}
+	return errors.Join(err, failed)
 }
 
 // RemoveUnusedKinds removes kinds that rules no longer render from the inventory,
