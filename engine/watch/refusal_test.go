@@ -28,12 +28,12 @@ type refusing struct {
 	list, watch func() error // after refuse
 	refused     atomic.Bool
 	lists       atomic.Int64
-	stream      *io.PipeWriter // the last watch
+	stream      atomic.Pointer[io.PipeWriter] // the last watch
 }
 
 func (r *refusing) refuse() {
 	r.refused.Store(true)
-	_ = r.stream.Close()
+	_ = r.stream.Load().Close()
 }
 
 func (r *refusing) served() e2e.Served {
@@ -50,7 +50,7 @@ func (r *refusing) served() e2e.Served {
 				return nil, r.watch()
 			}
 			body, in := io.Pipe()
-			r.stream = in
+			r.stream.Store(in)
 			if r.refused.Load() {
 				go func() { _, _ = io.WriteString(in, `{"type":"ERROR","object":`+conversionStatus+`}`) }()
 			}
