@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"reconcel/cli/internal/graph"
+	"reconcel/cli/internal/rendered"
+	"reconcel/cli/internal/timeline"
 	"reconcel/cli/playground"
 	"reconcel/test/race"
 )
@@ -29,6 +31,34 @@ func TestPlaygroundAnswersAsCommands(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p.CRDs = crds
 			agree(t, p)
+		})
+	}
+}
+
+// The page opens with what happens over time. No example may seem to be broken there.
+func TestPlaygroundExamplesBecomeReady(t *testing.T) {
+	race.Skip(t)
+	crds, err := filepath.Glob("../crds/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range exampleProjects(t) {
+		t.Run(name, func(t *testing.T) {
+			p.CRDs = crds
+			p.Files = contents(t, p)
+			got := respond(t, playground.Request{Part: playground.Play, Project: p}).Timeline
+			if got == nil || got.Problem != "" {
+				t.Fatalf("no timeline to its end: %+v", got)
+			}
+			last := map[timeline.Object]timeline.Step{}
+			for _, s := range got.Steps {
+				last[s.Object] = s
+			}
+			for _, s := range last {
+				if s.State != rendered.Ready && s.Verb != "deleted" {
+					t.Errorf("at the end, %s is %s", s.Object, s.Finding)
+				}
+			}
 		})
 	}
 }
@@ -70,14 +100,7 @@ rules:
 // agree compares the answers about files with the output of commands.
 func agree(t *testing.T, p playground.Project) {
 	t.Helper()
-	p.Files = map[string]string{}
-	for _, path := range slices.Concat(p.Rules, p.Resources, p.Observed, p.CRDs) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Files[path] = string(text)
-	}
+	p.Files = contents(t, p)
 	checked := respond(t, playground.Request{Part: playground.Check, Project: p})
 	rules := slices.Concat(repeated("--rules", p.Rules), repeated("--crd", p.CRDs))
 	same(t, "validate", checked.Report, command(slices.Concat([]string{"validate"}, rules)))
@@ -96,6 +119,16 @@ func agree(t *testing.T, p playground.Project) {
 	default:
 		same(t, "graph", graph.Mermaid(drawn.Graph), command(slices.Concat([]string{"graph"}, rules)))
 	}
+}
+
+// contents returns the files of a project.
+func contents(t *testing.T, p playground.Project) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, path := range slices.Concat(p.Rules, p.Resources, p.Observed, p.CRDs) {
+		all[path] = readText(t, path)
+	}
+	return all
 }
 
 type printed struct{ stdout, stderr string }

@@ -124,7 +124,7 @@ func (c renderCommand) render(f *renderFlags) error {
 	if err := c.out.print(result); err != nil {
 		return err
 	}
-	if r.Failures > 0 {
+	if len(r.Failures) > 0 {
 		return exit.Silent(exit.No) // Each error is already printed.
 	}
 	return nil

@@ -32,11 +32,12 @@ const (
 
 // An Answer has the parts that were asked for.
 type Answer struct {
-	Findings []findings.Finding `json:"findings"`        // with positions
-	Report   string             `json:"report"`          // what validate prints
-	Result   string             `json:"result"`          // what render prints to stdout
-	Notes    string             `json:"notes,omitempty"` // what render or graph prints to stderr
-	Graph    []*graph.Diagram   `json:"graph,omitempty"` // what graph prints as text
+	Findings []findings.Finding `json:"findings"`           // with positions
+	Report   string             `json:"report"`             // what validate prints
+	Result   string             `json:"result"`             // what render prints to stdout
+	Notes    string             `json:"notes,omitempty"`    // what render or graph prints to stderr
+	Failures []string           `json:"failures,omitempty"` // those of the notes that are failures, in their order
+	Graph    []*graph.Diagram   `json:"graph,omitempty"`    // what graph prints as text
 	Timeline *timeline.Timeline `json:"timeline,omitempty"`
 }
 

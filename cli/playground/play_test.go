@@ -9,13 +9,25 @@ import (
 	"strings"
 	"testing"
 
+	"reconcel/cli/internal/rendered"
 	"reconcel/cli/internal/timeline"
 	"reconcel/cli/playground"
 )
 
 func play(t *testing.T, example string, q playground.Request) *timeline.Timeline {
 	t.Helper()
-	q.Part, q.Project = playground.Play, playground.Project{Files: map[string]string{}, Rules: []string{"rules.yaml"}, Resources: []string{"resource.yaml"}, CRDs: []string{"crd.yaml"}}
+	q.Part, q.Project = playground.Play, project(t, example)
+	a := respond(t, q)
+	if a.Timeline == nil || a.Timeline.Problem != "" || a.Notes != "" {
+		t.Fatalf("no timeline: %+v", a)
+	}
+	return a.Timeline
+}
+
+// project returns the files of an example, with one resource.
+func project(t *testing.T, example string) playground.Project {
+	t.Helper()
+	p := playground.Project{Files: map[string]string{}, Rules: []string{"rules.yaml"}, Resources: []string{"resource.yaml"}, CRDs: []string{"crd.yaml"}}
 	paths := map[string]map[string]string{
 		"foo":    {"rules.yaml": "examples/foo/rules.yaml", "resource.yaml": "examples/foo/foo.yaml", "crd.yaml": "crds/samplecontroller.k8s.io_foos.yaml"},
 		"webapp": {"rules.yaml": "examples/webapp/rules.yaml", "resource.yaml": "examples/webapp/shop.yaml", "crd.yaml": "crds/platform.example.com_webapps.yaml"},
@@ -25,8 +37,13 @@ func play(t *testing.T, example string, q playground.Request) *timeline.Timeline
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.Project.Files[name] = string(text)
+		p.Files[name] = string(text)
 	}
+	return p
+}
+
+func respond(t *testing.T, q playground.Request) (a playground.Answer) {
+	t.Helper()
 	request, err := json.Marshal(q)
 	if err != nil {
 		t.Fatal(err)
@@ -35,14 +52,10 @@ func play(t *testing.T, example string, q playground.Request) *timeline.Timeline
 	if err != nil {
 		t.Fatal(err)
 	}
-	var a playground.Answer
 	if err := json.Unmarshal(out, &a); err != nil {
 		t.Fatal(err)
 	}
-	if a.Timeline == nil || a.Timeline.Problem != "" || a.Notes != "" {
-		t.Fatalf("no timeline: %s", out)
-	}
-	return a.Timeline
+	return a
 }
 
 // told returns the steps in short lines.
@@ -72,8 +85,8 @@ func TestObjectsAppearOverTime(t *testing.T) {
 	if at := got.Steps[first].Milliseconds; at != 3000 {
 		t.Errorf("the first object is ready after %d ms", at)
 	}
-	if last := got.Steps[len(got.Steps)-1]; last.Object.Kind != "WebApp" || !last.Ready {
-		t.Errorf("at the end, %s %s is not ready: %s", last.Object.Kind, last.Object.Name, last.State)
+	if last := got.Steps[len(got.Steps)-1]; last.Object.Kind != "WebApp" || last.State != rendered.Ready {
+		t.Errorf("at the end, %s %s is not ready: %s", last.Object.Kind, last.Object.Name, last.Message)
 	}
 	if got.Milliseconds < 60_000 {
 		t.Errorf("only %d ms were played", got.Milliseconds)
@@ -129,5 +142,76 @@ func TestADeletedResourceTakesItsChildren(t *testing.T) {
 func TestTimePasses(t *testing.T) {
 	if got := play(t, "foo", playground.Request{Milliseconds: 3_600_000}); got.Milliseconds < 3_600_000 {
 		t.Errorf("only %d ms were played", got.Milliseconds)
+	}
+}
+
+// states returns the states of an object over time, each once, with the first message of each.
+func states(t *timeline.Timeline, kind string) (all []string) {
+	last := rendered.State("")
+	for _, s := range t.Steps {
+		if s.Object.Kind == kind && s.State != last {
+			all = append(all, s.Finding.String())
+			last = s.State
+		}
+	}
+	return all
+}
+
+// A new resource is not ready before reconcel has seen it, although it has no status yet.
+func TestAPrimaryWaitsAndBecomesReady(t *testing.T) {
+	got := play(t, "foo", playground.Request{})
+	for kind, want := range map[string][]string{
+		"Foo":        {"waiting: reconcel has not written conditions yet", "ready: all children are up to date and ready"},
+		"Deployment": {"waiting: 0 of 1 updated", "ready"},
+	} {
+		if got := states(got, kind); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", kind, got, want)
+		}
+	}
+}
+
+func TestAPrimaryThatFailsIsNotCalledWaiting(t *testing.T) {
+	p := project(t, "foo")
+	p.Files["resource.yaml"] = strings.ReplaceAll(p.Files["resource.yaml"], "deploymentName: example-foo", `deploymentName: ""`)
+	got := respond(t, playground.Request{Part: playground.Play, Project: p})
+	want := []string{"waiting: reconcel has not written conditions yet", "failed: spec.deploymentName must be set"}
+	if got := states(got.Timeline, "Foo"); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	drawn := respond(t, playground.Request{Part: playground.Render, Project: p})
+	if len(drawn.Failures) != 1 || !strings.Contains(drawn.Notes, drawn.Failures[0]) || !strings.Contains(drawn.Failures[0], "spec.deploymentName must be set") {
+		t.Errorf("failures %q of the notes %q", drawn.Failures, drawn.Notes)
+	}
+}
+
+// A kind of Kubernetes itself has no conditions of reconcel. Its own status says whether it is ready.
+func TestABuiltInPrimaryHasTheStateOfItsStatus(t *testing.T) {
+	p := playground.Project{Rules: []string{"rules.yaml"}, Resources: []string{"resource.yaml"}, Files: map[string]string{
+		"resource.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+		"rules.yaml": `apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: copy
+  for: {apiVersion: v1, kind: ConfigMap, selector: {matchLabels: {no: "yes"}}}
+  children:
+  - id: secret
+    template: {apiVersion: v1, kind: Secret, metadata: {name: "${self.metadata.name}"}}
+`}}
+	got := respond(t, playground.Request{Part: playground.Play, Project: p})
+	if got := states(got.Timeline, "ConfigMap"); !slices.Equal(got, []string{"ready"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestWhatTheRulesLeaveOutIsNoFailure(t *testing.T) {
+	p := project(t, "webapp")
+	text, err := os.ReadFile("../../examples/webapp/internal.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Files["resource.yaml"] = string(text)
+	got := respond(t, playground.Request{Part: playground.Render, Project: p})
+	if !strings.Contains(got.Notes, "excluded") || len(got.Failures) != 0 {
+		t.Errorf("notes %q, failures %q", got.Notes, got.Failures)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -60,7 +61,9 @@ func (s *session) complain(err error) {
 	if err == nil {
 		return
 	}
+	before := s.notes.Len()
 	exit.Tell(&s.notes, err)
+	s.Failures = append(s.Failures, strings.TrimSpace(s.notes.String()[before:]))
 	if found, ok := errors.AsType[source.Errors](err); ok {
 		s.Findings = append(s.Findings, findings.List(found)...)
 	}
@@ -68,19 +71,20 @@ func (s *session) complain(err error) {
 
 func (s *session) say(format string, args ...any) { fmt.Fprintf(&s.notes, format+"\n", args...) }
 
-// prepare returns a renderer and the resources for it.
-func (s *session) prepare() (*offline.Renderer, []*files.Object, error) {
+// prepare returns a renderer, which prints notes with say, and the resources for it.
+func (s *session) prepare(say func(format string, args ...any)) (*offline.Renderer, []*files.Object, error) {
 	return s.judged.Prepare(s.from, offline.Request{Resources: s.Resources, Observed: s.Observed, Namespace: namespace,
-		Say: s.say})
+		Say: say})
 }
 
 // render does what render does.
 func (s *session) render() error {
-	r, resources, err := s.prepare()
+	r, resources, err := s.prepare(s.say)
 	if err != nil {
 		return err
 	}
 	r.Render(resources)
+	s.Failures = append(s.Failures, r.Failures...)
 	r.TellUnread()
 	text, err := r.Format("yaml")
 	s.Result = string(text)
@@ -89,35 +93,48 @@ func (s *session) render() error {
 
 // graph does what graph does: with the states of a single resource, or of no resource.
 func (s *session) graph() error {
-	r, resources, err := s.prepare()
+	r, resources, err := s.prepare(s.say)
 	if err != nil {
 		return err
 	}
 	if len(resources) == 1 {
 		s.Graph = graph.OfObject(s.judged.Program, r, resources[0])
+		s.Failures = append(s.Failures, r.Failures...)
 	} else {
 		s.Graph = graph.OfProgram(s.judged.Program)
 	}
 	return nil
 }
 
-// play plays a timeline. The observed objects exist at its start, except those that the
-// rules make themselves.
+// play plays a timeline. The observed objects exist at its start, except the resources and those
+// that the rules make themselves.
 func (s *session) play(ctx context.Context, options timeline.Options) error {
 	var err error
 	if options.Kinds, err = s.judged.Kinds.Simulated(s.judged.Program); err != nil {
 		return err
 	}
-	options.Program = s.judged.Program
-	for _, paths := range [][]string{s.Observed, s.Resources} {
-		objects, err := s.judged.Kinds.Resources(s.from, paths, namespace)
-		if err != nil {
-			return err
-		}
-		for _, o := range objects {
-			if options.Program.ChildOf(o.Unstructured.Object) == nil {
-				options.Given = append(options.Given, given(o))
-			}
+	options.Program, options.Unreported = s.judged.Program, s.judged.Result.Unreported
+	r, resources, err := s.prepare(func(string, ...any) {})
+	if err != nil {
+		return err
+	}
+	r.Render(resources)
+	made := map[timeline.Object]bool{}
+	for _, object := range r.Objects() {
+		made[timeline.ObjectOf(&unstructured.Unstructured{Object: object})] = true
+	}
+	for _, o := range resources {
+		made[timeline.ObjectOf(&o.Unstructured)] = true
+	}
+	observed, err := s.judged.Kinds.Resources(s.from, s.Observed, namespace)
+	if err != nil {
+		return err
+	}
+	observed = slices.DeleteFunc(observed,
+		func(o *files.Object) bool { return made[timeline.ObjectOf(&o.Unstructured)] })
+	for _, o := range slices.Concat(observed, resources) {
+		if options.Program.ChildOf(o.Unstructured.Object) == nil {
+			options.Given = append(options.Given, given(o))
 		}
 	}
 	s.Timeline, err = timeline.Play(ctx, options)

@@ -22,7 +22,7 @@ type Diagram struct {
 type Node struct {
 	Kind  rules.PartKind `json:"kind"`
 	Lines []string       `json:"lines"`           // the first one is the name
-	State rendered.State `json:"state,omitempty"` // whose colour it has; "": not known, or it has none
+	State rendered.State `json:"state,omitempty"` // a simple one; "": not known, or it has none
 	id    string         // of the part
 }
 

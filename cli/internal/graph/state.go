@@ -132,23 +132,8 @@ func (r *result) condition(id string) (found rendered.Finding) {
 }
 
 func (n *Node) show(f rendered.Finding) {
-	if n.State = colourOf(f.State); f.State == "" {
+	if n.State = f.State.Simple(); f.State == "" {
 		return
 	}
 	n.Lines = append(n.Lines, short(f.String()))
-}
-
-// colourOf returns the state whose colour a part has: one of those in order.
-func colourOf(s rendered.State) rendered.State {
-	switch s {
-	case rendered.Done:
-		return rendered.Ready
-	case rendered.Progressing:
-		return rendered.Waiting
-	case rendered.Stalled:
-		return rendered.Failed
-	case rendered.Unread:
-		return rendered.Unknown
-	}
-	return s
 }

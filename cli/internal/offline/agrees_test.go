@@ -155,7 +155,7 @@ func (e example) render(t *testing.T, given, observed []*files.Object) (shown ma
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Failures > 0 {
+	if len(r.Failures) > 0 {
 		return nil, nil, errors.New(strings.Join(notes, "\n"))
 	}
 	shown, waiting = map[string]map[string]any{}, map[string]bool{}

@@ -41,7 +41,7 @@ const (
 
 // A Renderer renders resources, and collects the result.
 type Renderer struct {
-	Failures int // resources and children that could not be rendered
+	Failures []string // the notes on resources and children that could not be rendered
 
 	program  *rules.Program
 	kinds    Kinds
@@ -102,12 +102,12 @@ func (r *Renderer) Render(given []*files.Object) {
 	}
 }
 
-// tell prints notes, and counts failures.
+// tell prints notes, and collects failures.
 func (r *Renderer) tell(about report) {
 	for _, note := range about.notes {
 		r.say("%s", note)
 	}
-	r.Failures += about.failures
+	r.Failures = append(r.Failures, about.failures...)
 }
 
 // rulesFor returns the rules for a resource. If it has none, it returns the reason.
@@ -188,7 +188,7 @@ func (r *Renderer) subjects(resources []*resource) (all []Subject) {
 			if r.exists == AsRendered {
 				in.Exists = r.observed.content
 			}
-			all = append(all, Subject{primary, in, last.failures})
+			all = append(all, Subject{primary, in, len(last.failures)})
 		}
 	}
 	return all
@@ -198,7 +198,7 @@ func (r *Renderer) subjects(resources []*resource) (all []Subject) {
 type report struct {
 	about    string // the resource
 	notes    []string
-	failures int
+	failures []string // among the notes
 }
 
 // note adds a line.
@@ -208,8 +208,8 @@ func (r *report) note(format string, args ...any) {
 
 // fail adds an error.
 func (r *report) fail(format string, args ...any) {
-	r.failures++
 	r.note(format, args...)
+	r.failures = append(r.failures, r.notes[len(r.notes)-1])
 }
 
 // Format returns the result for stdout: YAML with comments for people, or a JSON

@@ -53,6 +53,21 @@ func Worse(a, b State) State {
 // IsReady reports whether nothing is left to do.
 func (s State) IsReady() bool { return s == Ready || s == Done }
 
+// Simple returns the state as graphs and the playground show it: the same one, or the one that means nearly the same.
+func (s State) Simple() State {
+	switch s {
+	case Done:
+		return Ready
+	case Progressing, Retrying:
+		return Waiting
+	case Stalled:
+		return Failed
+	case Unread:
+		return Unknown
+	}
+	return s
+}
+
 // Colour returns the colour of the state on a terminal.
 func (s State) Colour() string {
 	switch s {

@@ -39,7 +39,7 @@ func (a *application) verify(p *Project, loaded *rules.Loaded) error {
 		return err
 	}
 	r.Render(resources)
-	if r.Failures > 0 {
+	if len(r.Failures) > 0 {
 		return fmt.Errorf("the rules do not render the example:\n  %s", strings.Join(said, "\n  "))
 	}
 	if differences := a.compare(r.Objects()); len(differences) > 0 {

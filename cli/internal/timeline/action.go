@@ -35,6 +35,11 @@ type Object struct {
 	Name       string `json:"name"`
 }
 
+// ObjectOf returns the name of an object.
+func ObjectOf(u *unstructured.Unstructured) Object {
+	return Object{u.GetAPIVersion(), u.GetKind(), u.GetNamespace(), u.GetName()}
+}
+
 func (o Object) String() string {
 	if o.Namespace == "" {
 		return o.Kind + " " + o.Name

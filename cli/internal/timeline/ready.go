@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules"
+	"reconcel/rules/schema"
 )
 
 // A due object becomes ready at a time.
@@ -33,8 +35,13 @@ func (p *player) hasOtherController(u *unstructured.Unstructured) bool {
 	gvk := u.GroupVersionKind()
 	kind := p.Kinds.Kind(gvk)
 	return kind == nil || !kind.Status || u.GetDeletionTimestamp() != nil ||
-		slices.ContainsFunc(p.Program.Primaries(),
-			func(of *rules.Primary) bool { return of.GVK.GroupKind() == gvk.GroupKind() })
+		p.isPrimary(gvk.GroupKind()) && !schema.BuiltInGroup(gvk.Group)
+}
+
+// isPrimary reports whether rules are for a kind.
+func (p *player) isPrimary(gk runtimeschema.GroupKind) bool {
+	return slices.ContainsFunc(p.Program.Primaries(),
+		func(of *rules.Primary) bool { return of.GVK.GroupKind() == gk })
 }
 
 // changed returns when the desired state of an object changed last.

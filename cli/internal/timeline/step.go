@@ -1,25 +1,28 @@
 package timeline
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"reconcel/cli/internal/rendered"
 	"reconcel/internal/yamltext"
 	"reconcel/rules/kstatus"
+	"reconcel/rules/schema"
 	"reconcel/sim"
 	"reconcel/sim/world"
 )
 
 // A Step is one change of one object.
 type Step struct {
-	Milliseconds int64    `json:"at"`   // since the start
-	By           string   `json:"by"`   // you, reconcel or Kubernetes
-	Verb         string   `json:"verb"` // created, configured, deleting or deleted
-	Object       Object   `json:"object"`
-	Fields       []string `json:"fields,omitempty"` // what has changed
-	Text         string   `json:"text"`             // the object as YAML; "": it is gone
-	Ready        bool     `json:"ready"`
-	State        string   `json:"state,omitempty"` // why it is not ready
-	Child        bool     `json:"child"`           // of a rule
+	Milliseconds     int64    `json:"at"`   // since the start
+	By               string   `json:"by"`   // you, reconcel or Kubernetes
+	Verb             string   `json:"verb"` // created, configured, deleting or deleted
+	Object           Object   `json:"object"`
+	Fields           []string `json:"fields,omitempty"` // what has changed
+	Text             string   `json:"text"`             // the object as YAML; "": it is gone
+	rendered.Finding          // its simple state, and why it is not ready
+	Child            bool     `json:"child"` // of a rule
 }
 
 // step describes a change.
@@ -29,7 +32,7 @@ func (p *player) step(c sim.Change) Step {
 	if u == nil {
 		u = c.Old
 	}
-	s.Object = Object{u.GetAPIVersion(), u.GetKind(), u.GetNamespace(), u.GetName()}
+	s.Object = ObjectOf(u)
 	s.Child = p.Program.ChildOf(u.Object) != nil
 	switch {
 	case c.New == nil:
@@ -51,9 +54,27 @@ func (p *player) step(c sim.Change) Step {
 		text = []byte("# " + err.Error() + "\n")
 	}
 	s.Text = string(text)
-	readiness, why := kstatus.Judge(u.GroupVersionKind().GroupKind(), u.Object)
-	s.Ready, s.State = readiness == kstatus.Ready, why
+	s.Finding = p.finding(c.New)
+	s.State = s.State.Simple()
 	return s
+}
+
+// finding returns the state of a primary as reconcel reports it, and that of another object by
+// its own status.
+func (p *player) finding(u *unstructured.Unstructured) rendered.Finding {
+	gvk := u.GroupVersionKind()
+	if p.isPrimary(gvk.GroupKind()) {
+		reporter := rendered.Reporter{
+			HasConditions: !schema.BuiltInGroup(gvk.Group) && !slices.Contains(p.Unreported, gvk)}
+		switch r := reporter.Resource(u); r.State {
+		case rendered.Unreported:
+		case rendered.Unknown:
+			return rendered.Finding{State: rendered.Waiting, Message: r.Message}
+		default:
+			return rendered.Finding{State: r.State, Message: r.Message}
+		}
+	}
+	return rendered.OfLive(kstatus.Judge(gvk.GroupKind(), u.Object))
 }
 
 // shown returns an object as people want to see it.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/rules"
@@ -17,8 +18,10 @@ import (
 type Options struct {
 	Program *rules.Program
 	Kinds   *sim.Kinds
-	Given   []*unstructured.Unstructured // exist at the start, in the order of their creation
-	Actions []Action                     // by time
+	// Unreported are the kinds of primaries without status.conditions, besides built-in kinds.
+	Unreported []runtimeschema.GroupVersionKind
+	Given      []*unstructured.Unstructured // exist at the start, in the order of their creation
+	Actions    []Action                     // by time
 	// Until is how long to play at least. After the last action, a minute is played.
 	Until time.Duration
 }
