@@ -6,6 +6,7 @@ import {createHash} from 'node:crypto';
 import {execFileSync} from 'node:child_process';
 import {existsSync} from 'node:fs';
 import {gzipSync} from 'node:zlib';
+import {buildDocs} from './docs.js';
 
 const [out, wasm, ...named] = process.argv.slice(2);
 const here = new URL('.', import.meta.url).pathname;
@@ -16,17 +17,19 @@ await rm(out, {recursive: true, force: true}); // Programs of earlier builds hav
 await mkdir(out, {recursive: true});
 const code = await readFile(wasm);
 const program = `reconcel.${createHash('sha256').update(code).digest('hex').slice(0, 16)}.wasm`;
-await writeFile(`${out}/${program}`, code);
-await writeFile(`${out}/${program}.gz`, gzipSync(code, {level: 9}));
+await compressed(program, code);
+// The worker of the layout of graphs. The page loads it with its first graph.
+await compressed('elk-worker.min.js', await readFile(`${here}node_modules/elkjs/lib/elk-worker.min.js`));
 
 const {metafile} = await build({metafile: true, define: {PROGRAM: JSON.stringify(program)}, entryPoints: [here + 'page/main.js'], outdir: out, bundle: true, minify: true, format: 'esm', target: 'es2022', legalComments: 'none', logLevel: 'warning'});
 const packages = new Set(Object.keys(metafile.inputs).flatMap((path) => /.*node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []));
-const licenses = await Promise.all([...packages].sort().map(async (path) => `${path.replace(/.*node_modules\//, '')}\n\n${await readFile(`${path}/LICENSE`, 'utf8')}`));
+const licenses = await Promise.all([...packages].sort().map(async (path) => `${path.replace(/.*node_modules\//, '')}\n\n${await readFile(['LICENSE', 'LICENSE.md'].map((file) => `${path}/${file}`).find(existsSync), 'utf8')}`));
 await writeFile(`${out}/licenses.txt`, licenses.join('\n\n'));
 await writeFile(`${out}/index.html`, (await readFile(`${here}page/index.html`, 'utf8')).replace('PROGRAM', program));
-for (const file of ['style.css', 'worker.js']) {
+for (const file of ['style.css', 'docs.css', 'worker.js']) {
   await copyFile(`${here}page/${file}`, `${out}/${file}`);
 }
+await buildDocs(root, out);
 const goroot = execFileSync('go', ['env', 'GOROOT'], {encoding: 'utf8'}).trim();
 const glue = ['lib', 'misc'].map((folder) => `${goroot}/${folder}/wasm/wasm_exec.js`).find(existsSync);
 if (!glue) {
@@ -37,6 +40,12 @@ await copyFile(glue, `${out}/wasm_exec.js`);
 const crds = await Promise.all((await readdir(root + 'crds')).sort().map((file) => read('crds/' + file)));
 const shows = Object.fromEntries([...(await read('examples/README.md')).matchAll(/^\| \[([^\]]+)\]\([^)]*\) \| (.*) \|$/gm)].map(([, name, text]) => [name, text.replaceAll('`', '')]));
 await writeFile(`${out}/examples.json`, JSON.stringify(await Promise.all(named.map(example))));
+
+// compressed writes a large file, and the same file compressed.
+async function compressed(file, content) {
+  await writeFile(`${out}/${file}`, content);
+  await writeFile(`${out}/${file}.gz`, gzipSync(content, {level: 9}));
+}
 
 // example returns the files of an example, each as one text.
 async function example(argument) {

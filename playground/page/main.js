@@ -1,5 +1,5 @@
 import {createEditor} from './editor.js';
-import {draw} from './graph.js';
+import {GraphView} from './graph.js';
 import {yaml} from './highlight.js';
 import {Program, Superseded} from './program.js';
 import {decode, encode} from './share.js';
@@ -12,11 +12,12 @@ const DEBOUNCE = 40; // milliseconds
 
 const program = new Program(PROGRAM, say); // build.js defines PROGRAM.
 const editors = {};
-let part = 'render';
+let part = 'play';
 let timer;
 let examples = [];
 
 const timeline = new TimelineView($('#panel-play'), update);
+const graph = new GraphView($('#panel-graph'));
 
 for (const file of FILES) {
   const parent = $(`.editor[data-file="${file}"]`);
@@ -67,15 +68,14 @@ function tell(text) {
 
 function show(asked, answer) {
   const errors = answer.findings.filter((f) => f.severity === 'error').length;
+  $('#status').classList.toggle('error', errors > 0);
   say(errors > 0 ? `${errors} ${errors === 1 ? 'error' : 'errors'}` : answer.report.trim().split('\n').at(-1) || 'ok');
   for (const file of FILES) {
     const found = answer.findings.filter((f) => f.position.file === file);
     editors[file].complain(found);
     complain(file, found);
   }
-  const notes = $('#notes');
-  notes.textContent = answer.notes ?? '';
-  notes.hidden = !answer.notes;
+  remark(answer.notes ?? '', answer.failures ?? []);
   $('#result').classList.toggle('stale', errors > 0);
   if (errors > 0) {
     return; // The last result stays, and looks stale.
@@ -83,10 +83,26 @@ function show(asked, answer) {
   if (asked === 'render') {
     $('#objects').replaceChildren(yaml(answer.result));
   } else if (asked === 'graph') {
-    $('#panel-graph').replaceChildren(...(answer.graph ? draw(answer.graph) : [element('p', {class: 'hint'}, 'There is nothing to draw.')]));
+    graph.show(answer.graph ?? []).catch((error) => say(`The graph cannot be drawn: ${error.message}`));
   } else if (answer.timeline) {
     timeline.show(answer.timeline);
   }
+}
+
+// remark shows notes. Only those that are failures are marked, and opened: the others say what rules leave out.
+function remark(notes, failures) {
+  const pieces = [];
+  let rest = notes;
+  for (const failure of failures) {
+    const [before] = rest.split(failure, 1);
+    pieces.push(before, element('strong', {class: 'failure'}, failure));
+    rest = rest.slice(before.length + failure.length);
+  }
+  $('#notes').replaceChildren(...pieces, rest);
+  $('#remarks').hidden = notes === '';
+  $('#remarks').open ||= failures.length > 0;
+  $('#remarks-title').textContent = failures.length > 0 ? `${failures.length} failed` : 'Nothing failed. See what is left out or waits, and why';
+  $('#remarks-title').classList.toggle('failure', failures.length > 0);
 }
 
 // complain lists findings as buttons that lead to their position. Only changes are announced.
@@ -103,18 +119,21 @@ function complain(file, found) {
       f.message + (f.hint ? ` (${f.hint})` : '')))));
 }
 
-function load(files) {
+function load(files, shows = '') {
   for (const file of FILES) {
     editors[file].set(files[file] ?? '');
   }
   timeline.reset();
+  graph.reset();
+  $('#remarks').open = false;
+  $('#shows').textContent = shows;
   update();
 }
 
 function choose(name) {
   const example = examples.find((e) => e.name === name);
   if (example) {
-    load(example.files);
+    load(example.files, example.shows);
   }
 }
 
@@ -145,6 +164,15 @@ async function open() {
   choose(examples[0].name);
 }
 
+// showPane shows a pane where there is room for only one.
+function showPane(pane) {
+  for (const button of document.querySelectorAll('nav button')) {
+    const shown = button.dataset.pane === pane;
+    button.setAttribute('aria-current', String(shown));
+    $('#' + button.dataset.pane).classList.toggle('shown', shown);
+  }
+}
+
 async function start() {
   tabs($('#resources [role=tablist]'), () => {});
   tabs($('#result [role=tablist]'), (tab) => {
@@ -162,10 +190,12 @@ async function start() {
   window.onhashchange = open;
   for (const button of document.querySelectorAll('nav button')) {
     button.onclick = () => {
+      showPane(button.dataset.pane);
       $('#' + button.dataset.pane).scrollIntoView();
       $('#' + button.dataset.pane).focus({preventScroll: true});
     };
   }
+  showPane('result');
   await open();
 }
 

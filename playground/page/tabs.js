@@ -1,4 +1,4 @@
-// tabs makes a list of tabs work: with the pointer, and with the arrow keys as readers of
+// tabs makes a list of tabs work, and selects the tab that the page marks or the first one: with the pointer, and with the arrow keys as readers of
 // screens expect it.
 export function tabs(list, selected) {
   const all = [...list.querySelectorAll('[role=tab]')];
@@ -26,5 +26,5 @@ export function tabs(list, selected) {
       event.preventDefault();
     }
   };
-  select(all[0]);
+  select(all.find((t) => t.getAttribute('aria-selected') === 'true') ?? all[0]);
 }

@@ -13,7 +13,7 @@ export class TimelineView {
   #until = 0;
   #steps = [];
   #at = -1; // the step that is shown
-  #last = true; // stay at the last step
+  #last = false; // stay at the last step
   #selected; // the key of an object
   #after; // the time of a new action, whose effect is shown next
   #playing;
@@ -22,7 +22,8 @@ export class TimelineView {
   constructor(parent, changed) {
     this.#changed = changed;
     this.slider = element('input', {type: 'range', id: 'step', min: 0, max: 0, value: 0, oninput: () => this.#go(Number(this.slider.value))});
-    this.play = element('button', {type: 'button', onclick: () => this.#toggle()}, 'Play');
+    this.play = element('button', {type: 'button', class: 'main', onclick: () => this.#toggle()}, 'Play');
+    this.count = element('span', {class: 'count'});
     this.happened = element('p', {id: 'happened', 'aria-live': 'polite'});
     this.objects = element('ul', {class: 'objects', 'aria-label': 'Objects at this step'});
     this.detail = element('div', {class: 'detail'});
@@ -32,7 +33,7 @@ export class TimelineView {
         element('button', {type: 'button', 'aria-label': 'Previous step', onclick: () => this.#go(this.#at - 1)}, '‹'),
         this.play,
         element('button', {type: 'button', 'aria-label': 'Next step', onclick: () => this.#go(this.#at + 1)}, '›'),
-        element('label', {for: 'step', class: 'hidden'}, 'Step'), this.slider),
+        element('label', {for: 'step', class: 'hidden'}, 'Step'), this.slider, this.count),
       this.happened, this.objects, this.detail,
       element('div', {class: 'controls'}, element('span', {}, 'Let time pass:'),
         ...WAITS.map(([label, wait]) => element('button', {type: 'button', onclick: () => this.#wait(wait)}, label)), this.restart));
@@ -46,8 +47,10 @@ export class TimelineView {
   reset() {
     this.#actions = [];
     this.#until = 0;
-    this.#last = true;
+    this.#at = 0;
+    this.#last = false;
     this.#selected = undefined;
+    this.#stop();
   }
 
   show({steps, problem, end}) {
@@ -67,10 +70,15 @@ export class TimelineView {
 
   #go(at) {
     this.#at = Math.min(Math.max(at, 0), this.#steps.length - 1);
-    this.#last = this.#at === this.#steps.length - 1;
+    const ended = this.#at === this.#steps.length - 1;
+    this.#last = ended && this.#steps.length > 1;
+    if (ended) {
+      this.#stop();
+    }
     this.slider.value = this.#at;
     const step = this.#steps[this.#at];
-    this.happened.textContent = this.problem && this.#last ? this.problem : step ? told(step) : 'Nothing happens.';
+    this.happened.textContent = this.problem && ended ? this.problem : step ? told(step) : 'Nothing happens.';
+    this.count.textContent = step ? `${this.#at + 1} of ${this.#steps.length}` : '';
     this.slider.setAttribute('aria-valuetext', step ? `${this.#at + 1} of ${this.#steps.length}: ${told(step)}` : 'no steps');
     this.#list();
   }
@@ -88,7 +96,8 @@ export class TimelineView {
     this.objects.replaceChildren(...[...now].map(([key, step]) => element('li', {class: step === current ? 'current' : ''},
       element('button', {type: 'button', 'aria-pressed': String(key === this.#selected), onclick: () => this.#select(key)},
         element('span', {class: 'name'}, nameOf(step.object)),
-        element('span', {class: step.ready ? 'state ready' : 'state', title: step.state ?? ''}, step.verb === 'deleting' ? 'is being deleted' : step.ready ? 'ready' : 'not ready')))));
+        element('span', {class: `state ${step.state}`}, step.verb === 'deleting' ? 'being deleted' : step.state),
+        ...(step.message && step.state !== 'ready' ? [element('span', {class: 'why'}, step.message)] : [])))));
     if (current?.text === '') {
       this.objects.append(element('li', {class: 'gone'}, `${nameOf(current.object)} is deleted`));
     }
@@ -136,12 +145,7 @@ export class TimelineView {
       this.#go(0);
     }
     this.play.textContent = 'Pause';
-    this.#playing = setInterval(() => {
-      this.#go(this.#at + 1);
-      if (this.#last) {
-        this.#stop();
-      }
-    }, PLAY);
+    this.#playing = setInterval(() => this.#go(this.#at + 1), PLAY);
   }
 
   #stop() {

@@ -28,18 +28,25 @@ before(async () => {
 });
 after(() => browser?.close());
 
+// open returns the page with the objects that are rendered. It opens with what happens over time.
 async function open(options = {}, fragment = '') {
+  const page = await visit(options, fragment);
+  await page.click('#tab-render');
+  await page.waitForFunction(() => document.querySelector('#objects').textContent.includes('kind:'), null, {timeout: 60_000});
+  return page;
+}
+
+// visit returns the page as it opens.
+async function visit(options = {}, fragment = '') {
   const context = await browser.newContext({viewport: {width: 1400, height: 850}, ...options});
   const page = await context.newPage();
   page.on('request', (request) => request.url().startsWith(page_) || request.url().startsWith('data:') || sent.push(request.url()));
   page.on('pageerror', (error) => errors.push(String(error)));
   page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
   await page.goto(page_ + fragment);
-  await ready(page);
+  await page.waitForSelector('.objects li', {timeout: 60_000});
   return page;
 }
-
-const ready = (page) => page.waitForFunction(() => document.querySelector('#objects').textContent.includes('kind:'), null, {timeout: 60_000});
 
 // choose selects an example, and waits for its result.
 async function choose(page, name) {
@@ -49,11 +56,82 @@ async function choose(page, name) {
 
 test('the first result is there soon', async () => {
   const began = Date.now();
-  const second = await open();
+  const second = await visit();
   const took = Date.now() - began;
   await second.context().close();
   console.log(`loaded in ${took} ms`);
   assert.ok(took < LOAD, `${took} ms`);
+});
+
+for (const [width, height] of [[1400, 900], [360, 740]]) {
+  test(`${width} px: a visitor sees what it is, the docs, and the first step of what happens over time`, async () => {
+    const other = await visit({viewport: {width, height}});
+    assert.match(await other.textContent('#about'), /^reconcel is a Kubernetes controller that you configure with rules/);
+    assert.equal(await other.getAttribute('#tab-play', 'aria-selected'), 'true');
+    assert.match(await other.textContent('#happened'), /^0:00 you created Foo example-foo$/);
+    assert.equal(await other.textContent('.count'), '1 of 5');
+    for (const selector of ['#about', '#happened', '.objects li', 'button:text("Play")']) {
+      const box = await other.locator(selector).boundingBox();
+      assert.ok(box && box.y + box.height <= height && box.x >= 0 && box.x + box.width <= width, `${selector} is visible at once: ${JSON.stringify(box)}`);
+    }
+    assert.deepEqual(await states(other), ['Foo example-foo: waiting: reconcel has not written conditions yet']);
+    await other.click('button:text("Play")');
+    await other.waitForFunction(() => document.querySelector('.count').textContent === '5 of 5');
+    assert.deepEqual(await states(other), ['Foo example-foo: ready', 'Deployment example-foo: ready'].sort());
+    await other.context().close();
+  });
+}
+
+// states returns the objects over time, as they are read.
+async function states(page) {
+  return (await page.$$eval('.objects li button', (all) => all.map((b) => [...b.children].map((e) => e.textContent).join(': ')))).sort();
+}
+
+test('every link of the page and of its docs leads somewhere', async () => {
+  const seen = new Map(), queue = ['index.html'];
+  while (queue.length > 0) {
+    const path = queue.pop();
+    if (seen.has(path)) {
+      continue;
+    }
+    const response = await fetch(page_ + path);
+    assert.equal(response.status, 200, path);
+    const text = await response.text();
+    seen.set(path, text);
+    for (const [, href] of text.matchAll(/<a href="([^"#]*)(?:#[^"]*)?"/g)) {
+      if (href && !/^[a-z]+:/.test(href)) {
+        queue.push(new URL(href, page_ + path).pathname.slice(1));
+      }
+    }
+  }
+  for (const [path, text] of seen) {
+    for (const [, href, anchor] of text.matchAll(/<a href="([^"#]*)#([^"]*)"/g)) {
+      const to = href ? new URL(href, page_ + path).pathname.slice(1) : path;
+      assert.ok(/^[a-z]+:/.test(href) || seen.get(to).includes(`id="${anchor}"`), `${path}: ${to}#${anchor}`);
+    }
+  }
+  assert.ok(seen.size > 30, `${seen.size} pages`);
+});
+
+test('notes that are no failures are closed and say so; a failure is opened, and told', async () => {
+  await choose(page, 'webapp');
+  await page.waitForSelector('#remarks:not([hidden])');
+  assert.match(await page.textContent('#remarks-title'), /^Nothing failed/);
+  assert.equal(await page.locator('#remarks').getAttribute('open'), null);
+  assert.equal(await page.locator('#notes .failure').count(), 0);
+  await choose(page, 'foo');
+  await page.click('[data-file="resources.yaml"] .cm-content');
+  await page.keyboard.press('Control+A');
+  await page.evaluate(() => document.execCommand('insertText', false, 'apiVersion: samplecontroller.k8s.io/v1alpha1\nkind: Foo\nmetadata: {name: bad}\nspec: {deploymentName: "", replicas: 1}\n'));
+  await page.waitForFunction(() => /^1 failed$/.test(document.querySelector('#remarks-title').textContent));
+  assert.ok(await page.isVisible('#notes'));
+  assert.match(await page.textContent('#notes .failure'), /spec\.deploymentName must be set/);
+  await page.click('#tab-play');
+  await page.waitForFunction(() => document.querySelector('.objects')?.textContent.includes('Foo bad'));
+  await page.focus('#step');
+  await page.keyboard.press('End');
+  assert.deepEqual(await states(page), ['Foo bad: failed: spec.deploymentName must be set']);
+  await page.click('#tab-render');
 });
 
 test('the result of every example is that of the command, byte for byte', async () => {
@@ -129,6 +207,9 @@ test('a mistake is underlined where it is, told, and can be reached', async () =
 test('objects appear over time; a deleted one and a changed one come back', async () => {
   await choose(page, 'foo');
   await page.click('#tab-play');
+  await page.waitForFunction(() => document.querySelector('.count').textContent === '1 of 5');
+  await page.focus('#step');
+  await page.keyboard.press('End');
   const objects = () => page.locator('.objects .name').allTextContents();
   await page.waitForFunction(() => document.querySelectorAll('.objects .state.ready').length === 2);
   await page.focus('#step');
@@ -170,6 +251,71 @@ test('the graph of every example has the text of the command, is readable, and n
   }
   await page.emulateMedia({colorScheme: null});
   await page.click('#tab-render');
+});
+
+test('the graph is readable at once, zooms with buttons, keys, the wheel and fingers, and moves', async () => {
+  for (const [width, height] of [[1400, 900], [360, 740]]) {
+    const other = await open({viewport: {width, height}, hasTouch: width === 360});
+    await other.selectOption('#example', 'webapp');
+    await other.click('#tab-graph');
+    await other.waitForSelector('#panel-graph svg');
+    const text = () => other.$eval('.box text', (e) => e.getBoundingClientRect().height / e.getBBox().height * parseFloat(getComputedStyle(e).fontSize));
+    const shown = async () => Number.parseInt(await other.textContent('.zoom output'), 10);
+    assert.ok(await text() >= 13 - 0.01, `the text has ${await text()} px`);
+    const primary = await other.locator('.box.primary').boundingBox(), canvas = await other.locator('.canvas').boundingBox();
+    assert.ok(primary.x >= canvas.x && primary.x + primary.width <= canvas.x + canvas.width && primary.y > canvas.y, 'the primary is visible');
+    const first = await shown();
+    await other.click('[aria-label="Zoom in"]');
+    assert.ok(await shown() > first, 'a button');
+    assert.ok(await text() > 16, `the text has ${await text()} px`);
+    await other.focus('.canvas');
+    await other.keyboard.press('-');
+    assert.equal(await shown(), first, 'a key');
+    await other.mouse.move(canvas.x + canvas.width / 2, canvas.y + canvas.height / 2);
+    await other.keyboard.down('Control');
+    await other.mouse.wheel(0, -200);
+    await other.keyboard.up('Control');
+    await other.waitForFunction((first) => Number.parseInt(document.querySelector('.zoom output').textContent, 10) > first, first);
+    await other.click('[aria-label="Fit the width"]');
+    assert.ok(await other.$eval('.canvas', (e) => e.scrollWidth <= e.clientWidth), 'it fits');
+    for (let i = 0; i < 3; i++) {
+      await other.click('[aria-label="Zoom in"]');
+    }
+    const before = await other.$eval('.canvas', (e) => e.scrollLeft);
+    await other.mouse.move(canvas.x + 200, canvas.y + 100);
+    await other.mouse.down();
+    await other.mouse.move(canvas.x + 140, canvas.y + 100, {steps: 4});
+    await other.mouse.up();
+    assert.ok(await other.$eval('.canvas', (e) => e.scrollLeft) > before, 'dragging moves it');
+    if (width === 360) {
+      const now = await shown(), {x, y} = canvas;
+      const touch = await other.context().newCDPSession(other);
+      const fingers = (type, apart) => touch.send('Input.dispatchTouchEvent', {type, touchPoints: apart ? [{x: x + 150 - apart, y: y + 100, id: 0}, {x: x + 150 + apart, y: y + 100, id: 1}] : []});
+      await fingers('touchStart', 30);
+      await fingers('touchMove', 45);
+      await fingers('touchMove', 60);
+      await fingers('touchEnd');
+      await other.waitForFunction((now) => Number.parseInt(document.querySelector('.zoom output').textContent, 10) > 1.5 * now, now);
+    }
+    await other.context().close();
+  }
+});
+
+test('360 px: one pane is shown at a time, and every button can be hit', async () => {
+  const other = await open({viewport: {width: 360, height: 740}});
+  for (const pane of ['rules', 'resources', 'result']) {
+    await other.click(`nav [data-pane="${pane}"]`);
+    assert.deepEqual(await other.$$eval('.pane', (all) => all.filter((e) => e.checkVisibility()).map((e) => e.id)), [pane]);
+    for (const tab of pane === 'result' ? ['render', 'play', 'graph'] : ['']) {
+      if (tab) {
+        await other.click(`#tab-${tab}`);
+      }
+      const small = await other.$$eval('button, select, summary', (all) => all.filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 40).map((e) => e.textContent));
+      assert.deepEqual(small, [], `${pane} ${tab}`);
+      assert.ok(await other.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${pane} ${tab}: the page scrolls sideways`);
+    }
+  }
+  await other.context().close();
 });
 
 test('text of rules is not markup', async () => {
@@ -280,11 +426,11 @@ test('the keyboard reaches everything in order', async () => {
   await page.evaluate(() => document.activeElement.blur());
   await page.click('h1');
   const order = [];
-  for (let i = 0; i < 8; i++) {
+  for (let i = 0; i < 12; i++) {
     await page.keyboard.press('Tab');
-    order.push(await page.evaluate(() => document.activeElement.id || document.activeElement.getAttribute('aria-label')));
+    order.push(await page.evaluate(() => document.activeElement.id || document.activeElement.getAttribute('aria-label') || document.activeElement.textContent));
   }
-  assert.deepEqual(order, ['example', 'share', 'Rules', 'tab-resources', 'Resources', 'tab-render', 'objects', order[7]]);
+  assert.deepEqual(order, ['introduction', 'tutorial', 'rules', 'this page', 'example', 'share', 'Rules', 'tab-resources', 'Resources', 'tab-render', 'objects', order[11]]);
   await page.focus('#tab-render');
   await page.keyboard.press('ArrowRight');
   assert.equal(await page.getAttribute('#tab-play', 'aria-selected'), 'true');
