@@ -28,7 +28,7 @@ func (w *Watch) Approve(ctx context.Context) (*rules.Program, error) {
 	if w.Validator != nil {
 		w.Validator.postpone()
 	}
-	if hash == w.hash {
+	if hash == w.hash && w.invalid == nil {
 		return w.active.Program, nil // The validator says that they are not valid for the cluster.
 	}
 	w.active, w.hash = last, hash

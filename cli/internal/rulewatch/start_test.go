@@ -108,3 +108,24 @@ func TestFilesBecomeValid(t *testing.T) {
 		t.Errorf("published: %v, at last %v", hashes, last)
 	}
 }
+
+// TestFileAppears starts without rules, as their file is missing, and creates it.
+func TestFileAppears(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	o, f, metrics := watchOf(file)
+	o.Last = func(context.Context) ([]source.File, error) { return []source.File{}, nil }
+	read, unread := o.Read()
+	w := New(o, rules.Compile(read, unread...))
+	program, err := w.Approve(t.Context())
+	if err != nil || program == nil || len(program.Primaries()) > 0 {
+		t.Fatalf("it starts with %v (%v)", program, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	running := w.Start(ctx)
+	awaitState(t, f, "", 1)
+	write(t, file, named("new"))
+	awaitState(t, f, "new", 1)
+	awaitValue(t, metrics, 1)
+	cancel()
+	running.Wait()
+}
