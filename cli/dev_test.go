@@ -243,6 +243,47 @@ func TestDevRejectsRulesOfStdin(t *testing.T) {
 	}
 }
 
+// TestDevWaitsForRules starts before the file of its rules exists.
+func TestDevWaitsForRules(t *testing.T) {
+	t.Parallel()
+	folder := devFolder(t)
+	rules, later := filepath.Join(folder, "rules.yaml"), filepath.Join(folder, "later.yaml")
+	d := startDev(t, "-f", later, "--crd", filepath.Join(folder, "crd.yaml"), "-r", filepath.Join(folder, "foo.yaml"))
+	d.eventually("the missing file is reported", func() bool {
+		return strings.Contains(d.said.String(), "later.yaml: cannot be read")
+	})
+	write(t, later, readText(t, rules))
+	d.eventually("the rules run", d.fooIsReady)
+}
+
+// TestDevKeepsObjectsOfFilesWithMistakes removes the CRD of an object, and edits the file of the object meanwhile.
+func TestDevKeepsObjectsOfFilesWithMistakes(t *testing.T) {
+	t.Parallel()
+	folder := devFolder(t)
+	objects := filepath.Join(folder, "objects.yaml")
+	write(t, objects, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n---\n"+readText(t, filepath.Join(folder, "foo.yaml")))
+	d := startDev(t, "--crd", filepath.Join(folder, "crd.yaml"), "-r", objects)
+	edit(t, objects, "kind: ConfigMap", "kind: Configmap")
+	d.eventually("the mistake is reported", func() bool { return strings.Contains(d.said.String(), "no kind Configmap") })
+	if d.get(devConfigMaps, "a").GetName() == "" {
+		t.Error("an object with a mistake in its file is deleted")
+	}
+	edit(t, objects, "kind: Configmap", "kind: ConfigMap")
+	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	if err := d.Resource(crds).Delete(t.Context(), "foos.samplecontroller.k8s.io", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	edit(t, objects, "replicas: 1", "replicas: 2")
+	d.eventually("the missing kind is reported", func() bool { return strings.Contains(d.said.String(), "no kind Foo") })
+	write(t, objects, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n")
+	d.eventually("the objects follow the file", func() bool {
+		return d.get(devConfigMaps, "a").GetName() == "" && d.get(devConfigMaps, "b").GetName() == "b"
+	})
+	if err := d.stop(); err != nil {
+		t.Errorf("it ends with %v\n%s", err, &d.said)
+	}
+}
+
 // TestDevFollowsFiles edits files of CRDs and objects.
 func TestDevFollowsFiles(t *testing.T) {
 	t.Parallel()

@@ -83,9 +83,8 @@ type change struct {
 	wrong   []*source.Error
 }
 
-// apply applies the objects of all files. Unless all files are read, no object is known to be gone.
+// apply applies the objects of all files. As long as there are mistakes in them, no object is known to be gone.
 func (c *change) apply(ctx context.Context, all []*files.Object) {
-	complete := len(c.wrong) == 0
 	slices.SortStableFunc(all, func(a, b *files.Object) int { return order(a) - order(b) })
 	for _, o := range all {
 		if !isDefinition(o) {
@@ -97,10 +96,23 @@ func (c *change) apply(ctx context.Context, all []*files.Object) {
 		}
 	}
 	c.awaitKinds(ctx)
-	for id, u := range c.applied {
-		if complete && !c.wanted[id] && id.kind != definitionKind {
+	if len(c.wrong) > 0 {
+		return
+	}
+	for id := range c.applied {
+		if !c.wanted[id] && id.kind != definitionKind {
 			delete(c.applied, id)
-			_ = c.client(u, c.Cluster.Kinds().Kind(u.GroupVersionKind())).Delete(ctx, id.name, metav1.DeleteOptions{})
+			c.delete(ctx, id)
+		}
+	}
+}
+
+// delete deletes an object, unless it is gone with its kind.
+func (c *change) delete(ctx context.Context, id identity) {
+	for _, k := range c.Cluster.Kinds().All() {
+		if k.GVK.GroupKind() == id.kind {
+			_ = c.client(id, k).Delete(ctx, id.name, metav1.DeleteOptions{})
+			return
 		}
 	}
 }
@@ -136,7 +148,7 @@ func (c *change) applyOne(ctx context.Context, o *files.Object) error {
 		return nil
 	}
 	before, served := c.Cluster.Find(id.kind, id.namespace, id.name), c.Cluster.Kinds()
-	now, err := c.client(u, k).Apply(ctx, id.name, u.DeepCopy(), metav1.ApplyOptions{FieldManager: FieldManager,
+	now, err := c.client(id, k).Apply(ctx, id.name, u.DeepCopy(), metav1.ApplyOptions{FieldManager: FieldManager,
 		Force: true})
 	if err != nil {
 		return err
@@ -152,10 +164,10 @@ func (c *change) applyOne(ctx context.Context, o *files.Object) error {
 }
 
 // client returns the client for the kind and the namespace of an object.
-func (c *change) client(u *unstructured.Unstructured, k *schema.Kind) dynamic.ResourceInterface {
+func (c *change) client(id identity, k *schema.Kind) dynamic.ResourceInterface {
 	all := c.Cluster.Client(FieldManager).Resource(k.GVK.GroupVersion().WithResource(k.Resource))
 	if k.Namespaced {
-		return all.Namespace(u.GetNamespace())
+		return all.Namespace(id.namespace)
 	}
 	return all
 }
