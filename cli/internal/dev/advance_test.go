@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"math"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -73,4 +74,18 @@ func TestAdvanceStopsWhereSomethingIsDue(t *testing.T) {
 			break
 		}
 	}
+}
+
+// TestClockNeverGoesBack moves a clock as far as it can go.
+func TestClockNeverGoesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewClock()
+		for range 3 {
+			before := c.Now()
+			c.Move(math.MaxInt64 - time.Hour)
+			if c.Now().Before(before) {
+				t.Fatalf("it goes from %s to %s", before, c.Now())
+			}
+		}
+	})
 }
