@@ -48,6 +48,7 @@ type call struct {
 	manager      string
 	force        *bool
 	dryRun       []string
+	validation   string // of fields
 	subresources []string
 }
 
@@ -71,6 +72,7 @@ func (r resource) request(ctx context.Context, call call) (*request, error) {
 		cluster: r.cluster, kind: k, namespace: r.namespace, name: call.name, subresource: subresource, by: r.by,
 		manager: call.manager,
 		force:   call.force != nil && *call.force, dryRun: slices.Contains(call.dryRun, metav1.DryRunAll),
+		strict: call.validation == metav1.FieldValidationStrict,
 	}, nil
 }
 
@@ -154,7 +156,7 @@ func (r resource) Patch(ctx context.Context, name string, kind types.PatchType, 
 		verb = "apply"
 	}
 	return r.write(ctx, call{verb: verb, name: name, manager: options.FieldManager, force: options.Force,
-		dryRun: options.DryRun, subresources: subresources},
+		dryRun: options.DryRun, validation: options.FieldValidation, subresources: subresources},
 		func(req *request) (*unstructured.Unstructured, error) { return req.patch(kind, data) })
 }
 

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"net/http"
+	"slices"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
+
+	"reconcel/rules/schema"
 )
 
 // patch serves a PATCH. Only an apply creates an object.
@@ -66,7 +69,7 @@ func (r *request) changeBy(
 		case r.subresource == "scale":
 			err = r.sameUID(u, now)
 		default:
-			u, err = r.decodePatched(u)
+			u, err = r.decodePatched(now, u)
 		}
 		if err != nil {
 			return nil, err
@@ -76,8 +79,11 @@ func (r *request) changeBy(
 }
 
 // decodePatched decodes the object that a patch gives.
-func (r *request) decodePatched(next *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (r *request) decodePatched(now, next *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if err := r.sameKind(next); err != nil {
+		return nil, err
+	}
+	if err := r.newFields(now, next); err != nil {
 		return nil, err
 	}
 	u, err := r.cluster.Kinds().decoded(r.kind, next)
@@ -85,6 +91,24 @@ func (r *request) decodePatched(next *unstructured.Unstructured) (*unstructured.
 		return nil, invalidPatch(err)
 	}
 	return u, r.placed(u)
+}
+
+// newFields rejects a patch that adds unknown fields, if the client asks for that.
+func (r *request) newFields(now, next *unstructured.Unstructured) error {
+	if !r.strict {
+		return nil
+	}
+	kinds, wrong := r.cluster.Kinds(), []error(nil)
+	before := kinds.Unknown(r.kind, now.Object) // of an earlier CRD
+	for _, unknown := range kinds.Unknown(r.kind, next.Object) {
+		if !slices.ContainsFunc(before, func(f schema.UnknownField) bool { return f.Path == unknown.Path }) {
+			wrong = append(wrong, fmt.Errorf("unknown field %q", unknown.Path))
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return invalidPatch(runtime.NewStrictDecodingError(wrong))
 }
 
 // invalidPatch is the response to a patch that gives an invalid object.

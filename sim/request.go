@@ -24,6 +24,7 @@ type request struct {
 	manager         string                     // the field manager
 	force           bool                       // take ownership of fields from other managers
 	dryRun          bool                       // return the result, and store nothing
+	strict          bool                       // reject unknown fields of a patch
 	given           *unstructured.Unstructured // a new object that keeps its uid, generation and times; nil: none
 }
 

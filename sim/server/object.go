@@ -193,7 +193,8 @@ func (c *call) patch() error {
 	if err != nil {
 		return err
 	}
-	options := metav1.PatchOptions{DryRun: c.query["dryRun"], FieldManager: c.query.Get("fieldManager")}
+	options := metav1.PatchOptions{DryRun: c.query["dryRun"], FieldManager: c.query.Get("fieldManager"),
+		FieldValidation: c.query.Get("fieldValidation")}
 	if force := c.query.Get("force"); force != "" {
 		on, _ := strconv.ParseBool(force)
 		options.Force = &on
