@@ -163,6 +163,9 @@ func (c devCommand) dev(f *devFlags) error {
 	content := &dev.Files{Cluster: served.Cluster, Reader: c.loader.reader(f.rules), Rules: f.rules.paths, CRDs: f.crds,
 		Objects: f.objects}
 	seen := c.apply(ctx, content)
+	if ctx.Err() != nil {
+		return nil // A signal has ended the start.
+	}
 	loaded, program := &rules.Loaded{}, &rules.Program{}
 	if len(f.rules.paths) > 0 {
 		if loaded, err = c.loader.load(f.rules); err != nil {
@@ -219,7 +222,7 @@ func (f *devFlags) last(*engine.Engine) func(context.Context) ([]source.File, er
 // apply makes the cluster follow the files, and returns what it has read.
 func (c devCommand) apply(ctx context.Context, content *dev.Files) *filewatch.Seen {
 	seen, wrong := content.Apply(ctx)
-	if wrong.Err() != nil {
+	if wrong.Err() != nil && ctx.Err() == nil {
 		c.out.complain(wrong)
 	}
 	return seen

@@ -24,6 +24,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
+
+	"reconcel/cli/internal/dev"
 )
 
 var (
@@ -254,6 +256,23 @@ func TestDevWaitsForRules(t *testing.T) {
 	})
 	write(t, later, readText(t, rules))
 	d.eventually("the rules run", d.fooIsReady)
+}
+
+// TestDevStartsInterrupted has a signal before the CRDs are applied.
+func TestDevStartsInterrupted(t *testing.T) {
+	t.Parallel()
+	served, err := dev.Start(dev.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer served.Stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var said bytes.Buffer
+	devCommand{out: &printer{&said, &said}}.apply(ctx, &dev.Files{Cluster: served.Cluster, CRDs: []string{"../crds"}})
+	if said.Len() > 0 {
+		t.Errorf("it says\n%s", &said)
+	}
 }
 
 // TestDevKeepsObjectsOfFilesWithMistakes removes the CRD of an object, and edits the file of the object meanwhile.
