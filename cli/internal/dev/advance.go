@@ -17,6 +17,7 @@ const advancePath = "/reconcel.dev/advance"
 const (
 	mostSteps = 100                     // of one advance
 	quiet     = 50 * time.Millisecond   // without a change: what was due is done
+	quietEnd  = 500 * time.Millisecond  // the same at the end: a slow client may still work
 	patience  = 1000 * time.Millisecond // with changes that do not end
 )
 
@@ -34,13 +35,14 @@ func (s *Server) Advance(ctx context.Context, by time.Duration) error {
 		step := min(rest, max(s.Clock.Next(rest), by/mostSteps, time.Millisecond))
 		s.Clock.Move(step)
 		rest -= step
-		s.settle(ctx)
+		s.settle(ctx, quiet)
 	}
+	s.settle(ctx, quietEnd)
 	return ctx.Err()
 }
 
-// settle waits until the cluster has not changed for a moment.
-func (s *Server) settle(ctx context.Context) {
+// settle waits until the cluster has not changed for a time.
+func (s *Server) settle(ctx context.Context, quiet time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {

@@ -6,6 +6,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // TestTimersMoveAlong arms timers and moves the clock.
@@ -88,4 +92,25 @@ func TestClockNeverGoesBack(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAdvanceAwaitsSlowClients has a client that takes a while to do what is due at the end.
+func TestAdvanceAwaitsSlowClients(t *testing.T) {
+	s, err := Start(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Stop()
+	namespaces := s.Cluster.Client("slow").Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
+	due := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "due"}}}
+	s.Clock.AfterFunc(time.Minute, func() {
+		time.Sleep(4 * quiet)
+		_, _ = namespaces.Create(t.Context(), due, metav1.CreateOptions{})
+	})
+	if err := s.Advance(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := namespaces.Get(t.Context(), "due", metav1.GetOptions{}); err != nil {
+		t.Errorf("what was due is not done: %v", err)
+	}
 }
