@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	sigsyaml "sigs.k8s.io/yaml"
 )
 
 // Merge adds definitions to the text of a file of CRDs, which loses nothing, neither a value
@@ -102,8 +104,12 @@ func (m *merger) definition(into, from *yaml.Node) error {
 		return fmt.Errorf("the version %s has no schema.openAPIV3Schema", name)
 	}
 	m.schema("", schema, at(added, "schema", "openAPIV3Schema"))
+	result, err := parsed(schema)
+	if err != nil {
+		return err
+	}
 	for _, v := range m.of.Validations {
-		m.validation(v, schema)
+		m.validation(v, v.In(result), schema)
 	}
 	return nil
 }
@@ -138,6 +144,19 @@ func (m *merger) columns(version, added *yaml.Node) {
 	if at(version, key) == nil {
 		set(version, key, at(added, key))
 	}
+}
+
+// parsed returns a schema.
+func parsed(n *yaml.Node) (*spec.Schema, error) {
+	out := &spec.Schema{}
+	text, err := yaml.Marshal(n)
+	if err == nil {
+		err = sigsyaml.Unmarshal(text, out)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the schema of the CRD: %w", err)
+	}
+	return out, nil
 }
 
 // block makes a map in brackets one on lines.
@@ -201,9 +220,9 @@ func (m *merger) validations(path string, into, from *yaml.Node) {
 }
 
 // validation names a check of the rules that the file does not have, or has for the whole object, where the API server
-// does not accept it to be false for an unchanged field.
-func (m *merger) validation(v Validation, root *yaml.Node) {
-	place := strings.Join(slices.Concat(v.Path, []string{validations}), ".")
+// does not accept it to be false for an unchanged field. placed is where it can be in the file.
+func (m *merger) validation(v, placed Validation, root *yaml.Node) {
+	place := strings.Join(slices.Concat(placed.Path, []string{validations}), ".")
 	for i, rule := range v.Rules {
 		if !hasRule(root, rule) {
 			if i < len(v.Path) {
@@ -211,13 +230,13 @@ func (m *merger) validation(v Validation, root *yaml.Node) {
 			}
 			continue
 		}
-		if i == 0 && len(v.Path) > 0 {
+		if i == 0 && len(placed.Path) > 0 {
 			m.note(validations, "move %s to %s, as %s: otherwise the status of stored objects that fail it cannot be written",
-				rule, place, v.rule())
+				rule, place, placed.rule())
 		}
 		return
 	}
-	m.note(place, "the rules also check: %s", v.rule())
+	m.note(place, "the rules also check: %s", placed.rule())
 }
 
 // hasRule reports whether a schema has a rule of the API server.

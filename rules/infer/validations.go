@@ -41,7 +41,7 @@ func (p *primary) validations(d *crd.Definition) (out []crd.Validation) {
 			if parsed == nil || !evaluable(parsed.Expr(), whole) {
 				continue
 			}
-			v := placed(c.Expression, whole)
+			v := everywhere(c.Expression).In(whole)
 			v.Message = messageOf(c)
 			if !slices.ContainsFunc(out, func(o crd.Validation) bool { return reflect.DeepEqual(o, v) }) {
 				out = append(out, v)
@@ -75,18 +75,9 @@ func oneLine(text string) string {
 	return strings.Join(lines, " ")
 }
 
-// placed returns a check as one of the deepest of its places that every object has: the API server evaluates no rule of
-// a field that is absent or null.
-func placed(check *source.Expr, self *spec.Schema) (v crd.Validation) {
+// everywhere returns a check with all of its places.
+func everywhere(check *source.Expr) (v crd.Validation) {
 	for _, p := range Places(check) {
-		if depth := len(p.Path); depth > 0 {
-			name := p.Path[depth-1]
-			field := self.Properties[name]
-			if field.Nullable || field.Default == nil && !slices.Contains(self.Required, name) {
-				break
-			}
-			self = &field
-		}
 		v.Path, v.Rules = p.Path, append(v.Rules, p.Rule)
 	}
 	return v

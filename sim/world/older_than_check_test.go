@@ -115,6 +115,53 @@ func TestTheAPIServerAcceptsDerivedChecks(t *testing.T) {
 	}
 }
 
+// TestTheAPIServerAcceptsChecksOfDefaults puts CRDs with defaults into the cluster. It checks these by themselves.
+func TestTheAPIServerAcceptsChecksOfDefaults(t *testing.T) {
+	for name, c := range map[string]struct{ spec, check, want string }{
+		"two fields":                  {"min: integer | default=1, max: integer | default=9", "self.spec.min <= self.spec.max", "self.spec.min <= self.spec.max"},
+		"a default that passes":       {"size: integer | default=1", "self.spec.size > 0", "spec.size: self > 0"},
+		"an odd default":              {"size: integer | default=3", "self.spec.size % 2 + 1 == 2", "spec.size: self % 2 + 1 == 2"},
+		"a default that fails":        {"size: integer | default=0", "self.spec.size > 0", "self.spec.size > 0"},
+		"and another field":           {"size: integer | default=0, name: string | required=true", "self.spec.size > 0", "spec: self.size > 0"},
+		"an inner object":             {"web: {min: integer | default=1, max: integer | default=9}", "self.spec.web.min <= self.spec.web.max", "self.spec.web.min <= self.spec.web.max"},
+		"an inner one, another field": {"web: {min: integer | default=1, max: integer | default=9}, name: string | required=true", "self.spec.web.min <= self.spec.web.max", "spec: self.web.min <= self.web.max"},
+		"an inner one that passes":    {"web: {min: integer | default=1}", "self.spec.web.min > 0", "spec.web.min: self > 0"},
+		"an optional field":           {"size: integer | default=1, may: integer | required=false", "self.spec.?may.orValue(1) > 0", "spec: self.?may.orValue(1) > 0"},
+		"a list":                      {"names: '[]string | default=[\"a\"]'", `size(self.spec.names) < 9 && "a" in self.spec.names`, `spec.names: size(self) < 9 && "a" in self`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			crd := derivedCRD(t, briefRule("one", `
+  schema: {spec: {`+c.spec+`}}
+  children:
+  - id: config
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}
+  validate:
+  - expression: '`+c.check+"'\n"))
+			if _, err := fooWorld(t).Cluster().Put(&unstructured.Unstructured{Object: crd}); err != nil {
+				t.Error(err)
+			}
+			versions, _, _ := unstructured.NestedSlice(crd, "spec", "versions")
+			root, _, _ := unstructured.NestedMap(versions[0].(map[string]any), "schema", "openAPIV3Schema")
+			if got := strings.Join(checksOf("", root), "; "); got != c.want {
+				t.Errorf("the check is %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// checksOf returns the checks of a schema and of the fields in it.
+func checksOf(path string, s map[string]any) (all []string) {
+	checks, _, _ := unstructured.NestedSlice(s, "x-kubernetes-validations")
+	for _, c := range checks {
+		all = append(all, strings.TrimPrefix(path+": "+c.(map[string]any)["rule"].(string), ": "))
+	}
+	fields, _, _ := unstructured.NestedMap(s, "properties")
+	for name, field := range fields {
+		all = append(all, checksOf(strings.TrimPrefix(path+"."+name, "."), field.(map[string]any))...)
+	}
+	return all
+}
+
 // derived returns rules, and Kubernetes' own kinds and that of the CRD of the rules.
 func derived(t *testing.T, text string) (*rules.Program, *sim.Kinds) {
 	t.Helper()
