@@ -45,7 +45,7 @@ func (g gateway404) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read an answer of code 404: %w", err)
 	}
-	if !isServers404(response.Header.Get("Content-Type"), body) {
+	if !isServers404(request.URL.Path, response.Header.Get("Content-Type"), body) {
 		const longest = 100
 		return nil, GatewayError{strings.ToValidUTF8(string(body[:min(len(body), longest)]), "")}
 	}
@@ -57,8 +57,12 @@ func (g gateway404) RoundTrip(request *http.Request) (*http.Response, error) {
 func (g gateway404) WrappedRoundTripper() http.RoundTripper { return g.next }
 
 // isServers404 reports whether a 404 is one of the API server: a Status, or the text of Go's
-// http.NotFound, for example for a group that it does not serve.
-func isServers404(contentType string, body []byte) bool {
+// http.NotFound, for example for a group that it does not serve. For the schemas of a version that it
+// does not serve, it answers with nothing.
+func isServers404(path, contentType string, body []byte) bool {
+	if len(body) == 0 && contentType == "" {
+		return strings.Contains(path, "/openapi/v3/")
+	}
 	mediaType, _, _ := mime.ParseMediaType(contentType) // A malformed one is not of the API server.
 	switch mediaType {
 	case runtime.ContentTypeProtobuf, runtime.ContentTypeCBOR:

@@ -14,6 +14,32 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
+// TestSchemasThatAreNotServed asks for the schemas of a version that the API server does not serve: kube-aggregator answers
+// with nothing.
+func TestSchemasThatAreNotServed(t *testing.T) {
+	for path, fromGateway := range map[string]bool{
+		"/openapi/v3/apis/example.com/v1":                false,
+		"/clusters/one/openapi/v3/apis/example.com/v1":   false,
+		"/api/v1/namespaces/openapi/configmaps/one":      true,
+		"/apis/example.com/v1/namespaces/openapi/foos/a": true,
+	} {
+		server := roundTripper(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+		})
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://api.invalid"+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := answer.RejectGateway404(server).RoundTrip(request)
+		if _, rejected := errors.AsType[answer.GatewayError](err); rejected != fromGateway {
+			t.Errorf("%s: error %v", path, err)
+		}
+		if err == nil {
+			_ = response.Body.Close()
+		}
+	}
+}
+
 // TestGateway404 sends 404s of the API server and of what may be before it.
 func TestGateway404(t *testing.T) {
 	for _, c := range []struct {
