@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"reconcel/engine/discover"
+	"reconcel/rules"
 	"reconcel/test/e2e"
 )
 
@@ -72,6 +73,37 @@ func TestLostPermissionIsReportedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		if log := denied(t, 50*time.Second); log.Count(lostLine) != 1 {
 			t.Errorf("it is not told within 50 s:\n%s", log)
+		}
+	})
+}
+
+// TestGrantedListIsUsedSoon may neither list nor watch Services for a minute, and then list them.
+func TestGrantedListIsUsedSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, began := services, time.Now()
+		forbidden := apierrors.NewForbidden(k.GVR.GroupResource(), "", nil)
+		served := e2e.Served{
+			List: func(string) ([]string, error) {
+				if time.Since(began) < time.Minute {
+					return nil, forbidden
+				}
+				return nil, nil
+			},
+			Watch: func() (io.ReadCloser, error) { return nil, forbidden },
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		ws := &Watcher{Client: served.Client(t), Log: slog.New(slog.DiscardHandler), Kinds: oneKind{kind: k}, Waiter: &discover.Waiter{}}
+		w := New(Key{GVK: k.GVK}, rules.VisibleToRules())
+		var listed time.Duration
+		w.Notify(func(*Object) {}, func() {
+			listed = time.Since(began)
+			cancel()
+		})
+		ws.Start(ctx, w)
+		ws.Wait()
+		if listed == 0 || listed > time.Minute+30*time.Second {
+			t.Errorf("they are listed after %v, and may be after a minute", listed)
 		}
 	})
 }

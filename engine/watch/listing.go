@@ -59,7 +59,8 @@ const (
 )
 
 // deniedRelist is how often the objects are listed while their watch is denied. With permission to
-// list and not to watch, each list succeeds, and each is as large as the first one.
+// list and not to watch, each list succeeds, and each is as large as the first one. Before the first one, only the list
+// is asked for: its permission may come alone.
 const deniedRelist = 5 * time.Minute
 
 // keepNamespace fills a namespaced cache until ctx ends. While it is denied, it
@@ -67,7 +68,7 @@ const deniedRelist = 5 * time.Minute
 func (l *listing) keepNamespace(ctx context.Context, n *namespaced) {
 	var denied time.Time // when the last informer ended
 	wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
-		if time.Since(denied) >= deniedRelist || !l.watchDenied(ctx, n) {
+		if !n.listed() || time.Since(denied) >= deniedRelist || !l.watchDenied(ctx, n) {
 			l.fillNamespace(ctx, n)
 			denied = time.Now()
 		}
