@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
@@ -62,9 +64,23 @@ func UninstallWith(ctx context.Context, deps Dependencies, options access.Option
 	u.engine.JudgeMissing = plan.JudgeByCRD(u.engine.Client)
 	err := u.uninstall(ctx)
 	if why := context.Cause(ctx); why != nil {
-		return why
+		return errors.Join(append(beforeEnd(err), why)...)
 	}
 	return err
+}
+
+// beforeEnd returns the errors in a joined one that are not about the end of the context.
+func beforeEnd(err error) (all []error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			all = append(all, beforeEnd(e)...)
+		}
+		return all
+	}
+	if err == nil || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return []error{err}
 }
 
 func (u *uninstaller) uninstall(ctx context.Context) error {
@@ -112,6 +128,7 @@ type uninstaller struct {
 	stop    context.CancelCauseFunc
 	others  map[inventory.Key]string // other installations with the same rules
 	changes int                      // since uninstallRule began
+	unknown error                    // why the changes up to the next check fail
 }
 
 // othersWith returns which other installations have a rule in their inventories, by rule.
@@ -179,26 +196,40 @@ func (u *uninstaller) act(ctx context.Context, doing, subject, done string, chan
 // batch is how many changes follow each check that no process has started.
 const batch = 20
 
-// mayChange stops the uninstallation if a process of the installation has started.
+// mayChange stops the uninstallation if a process of the installation has started. If that cannot be
+// told, the changes up to the next check fail.
 func (u *uninstaller) mayChange(ctx context.Context) error {
 	if u.changes%batch == 0 && ctx.Err() == nil {
-		if err := u.standsStill(ctx); err != nil {
-			u.stop(err)
+		if u.unknown = u.standsStill(ctx); errors.Is(u.unknown, errRuns) {
+			u.stop(u.unknown)
 		}
 	}
 	u.changes++
-	return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return u.unknown
 }
 
-// standsStill returns an error while a process of the installation is running.
+// errRuns means that a process of the installation is running.
+var errRuns = errors.New("is running")
+
+// leaseReads are the attempts to read the Lease.
+var leaseReads = wait.Backoff{Steps: 4, Duration: 100 * time.Millisecond, Factor: 3}
+
+// standsStill returns an error while a process of the installation is running, or if that cannot be told.
 func (u *uninstaller) standsStill(ctx context.Context) error {
 	o := u.engine.Options
-	t := u.engine.Cluster.LeadershipOf(ctx, u.engine.Installation)
+	var t plan.Leadership
+	_ = wait.ExponentialBackoffWithContext(ctx, leaseReads, func(ctx context.Context) (known bool, _ error) {
+		t = u.engine.Cluster.LeadershipOf(ctx, u.engine.Installation)
+		return t.State != plan.LeaseUnknown, nil
+	}) // The State says whether it failed.
 	switch t.State {
 	case plan.LeaseHeld:
-		return fmt.Errorf("the installation %q is running, %s: stop it first (in a cluster: kubectl -n %s scale "+
+		return fmt.Errorf("the installation %q %w, %s: stop it first (in a cluster: kubectl -n %s scale "+
 			"deployment/%s --replicas=0)",
-			u.engine.Installation, t.Says, o.Namespace, o.Name)
+			u.engine.Installation, errRuns, t.Says, o.Namespace, o.Name)
 	case plan.LeaseUnknown:
 		return fmt.Errorf("cannot tell whether the installation %q is running, %s", u.engine.Installation, t.Says)
 	}
@@ -213,33 +244,45 @@ func (u *uninstaller) uninstallRule(ctx context.Context, r inventory.RemovedRule
 	var errs []error
 	paused := map[types.UID]bool{}
 	if u.DeleteChildren {
-		errs = append(errs, u.engine.Cluster.EachPrimary(ctx, r.Primary(), func(k ident.Kind, o *watch.Object) error {
+		err := u.engine.Cluster.EachPrimary(ctx, r.Primary(), func(k ident.Kind, o *watch.Object) {
 			paused[rules.UIDOf(r.Primary(), o)] = o.Paused()
-			return u.unpatch(ctx, r, k, o)
-		}))
+			errs = append(errs, u.unpatch(ctx, r, k, o))
+		})
+		if err != nil { // Without the list of primaries, those of paused ones are not known.
+			return inRule(r, append(errs, err))
+		}
 		for _, gvk := range r.Kinds() {
-			errs = append(errs, u.deleteChildren(ctx, r, gvk, paused))
+			errs = append(errs, u.deleteChildren(ctx, r, gvk, paused)...)
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("rule %q: %w", r.Name, err)
+	if err := inRule(r, errs); err != nil {
+		return err
 	}
-	if err := u.uninstallPrimaries(ctx, r); err != nil {
-		return fmt.Errorf("rule %q: %w", r.Name, err)
+	return inRule(r, u.uninstallPrimaries(ctx, r))
+}
+
+// inRule joins errors, each with the name of the rule.
+func inRule(r inventory.RemovedRule, errs []error) error {
+	var named []error
+	for _, err := range errs {
+		if err != nil {
+			named = append(named, fmt.Errorf("rule %q: %w", r.Name, err))
+		}
 	}
-	return nil
+	return errors.Join(named...)
 }
 
 // uninstallPrimaries removes what the rule has on its primaries, or the ConfigMap that
 // stands for them.
-func (u *uninstaller) uninstallPrimaries(ctx context.Context, r inventory.RemovedRule) error {
+func (u *uninstaller) uninstallPrimaries(ctx context.Context, r inventory.RemovedRule) (errs []error) {
 	if r.Primary() == rules.BundleKind.GroupKind() {
 		maps := u.engine.Client.Resource(inventory.Resource).Namespace(u.engine.Options.Namespace)
-		return u.deleteOwn(ctx, "ConfigMap", maps, u.engine.Cluster.BundleOf(r.Name).Name)
+		return []error{u.deleteOwn(ctx, "ConfigMap", maps, u.engine.Cluster.BundleOf(r.Name).Name)}
 	}
-	return u.engine.Cluster.EachPrimary(ctx, r.Primary(), func(k ident.Kind, o *watch.Object) error {
-		return errors.Join(u.release(ctx, r, k, o), u.removeAnnotation(ctx, k, o))
+	err := u.engine.Cluster.EachPrimary(ctx, r.Primary(), func(k ident.Kind, o *watch.Object) {
+		errs = append(errs, u.release(ctx, r, k, o), u.removeAnnotation(ctx, k, o))
 	})
+	return append(errs, err)
 }
 
 func (u *uninstaller) release(ctx context.Context, r inventory.RemovedRule, k ident.Kind, o *watch.Object) error {
@@ -289,8 +332,7 @@ func (u *uninstaller) unpatch(ctx context.Context, r inventory.RemovedRule, k id
 // this installation. It uses the permissions of the user who uninstalls, without
 // impersonation.
 func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRule, gvk schema.GroupVersionKind,
-	paused map[types.UID]bool) error {
-	var errs []error
+	paused map[types.UID]bool) (errs []error) {
 	s := &cleanup.Removal{Cluster: u.engine.Cluster, Rule: r}
 	err := s.EachChild(ctx, gvk, func(k ident.Kind, o *watch.Object, owner ident.Request) {
 		subject := ident.SubjectOf(k, o)
@@ -314,7 +356,7 @@ func (u *uninstaller) deleteChildren(ctx context.Context, r inventory.RemovedRul
 			return err
 		}))
 	})
-	return errors.Join(append(errs, err)...)
+	return append(errs, err)
 }
 
 func (u *uninstaller) deleteOwn(ctx context.Context, kind string, by dynamic.ResourceInterface, name string) error {

@@ -55,7 +55,7 @@ func (c *Cluster) CreateBundle(ctx context.Context, primary *plan.PrimaryKind, k
 }
 
 // eachBundle visits the ConfigMaps of the installation's bundles.
-func (c *Cluster) eachBundle(ctx context.Context, visit func(ident.Kind, *watch.Object) error) error {
+func (c *Cluster) eachBundle(ctx context.Context, visit func(ident.Kind, *watch.Object)) error {
 	k, err := c.Kinds.Find(ctx, rules.BundleObject)
 	if err != nil {
 		return err
@@ -69,9 +69,7 @@ func (c *Cluster) eachBundle(ctx context.Context, visit func(ident.Kind, *watch.
 		if o.GetName() != rules.BundleName(c.Options.Name, rules.BundleRule(o.Content())) {
 			continue // It is another installation's.
 		}
-		if err := visit(k, o); err != nil {
-			return err
-		}
+		visit(k, o)
 	}
 	return nil
 }

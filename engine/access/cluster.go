@@ -124,7 +124,7 @@ func (c *Cluster) LeadershipOf(ctx context.Context, installation string) plan.Le
 	case err != nil:
 		return plan.Leadership{State: plan.LeaseUnknown, Says: fmt.Sprintf("whose Lease cannot be read (%v)", err)}
 	}
-	return plan.LeadershipIn(lease, c.Clock.Now())
+	return plan.LeadershipIn(lease, time.Now())
 }
 
 // watchOf returns the watch of a kind of children for a primary, or nil.
@@ -137,14 +137,14 @@ func (c *Cluster) watchOf(owner ident.Request, k ident.Kind) *watch.Watch {
 }
 
 // EachOf visits all objects of a kind in the watched namespaces.
-func (c *Cluster) EachOf(ctx context.Context, k ident.Kind, visit func(*watch.Object) error) error {
+func (c *Cluster) EachOf(ctx context.Context, k ident.Kind, visit func(*watch.Object)) error {
 	return c.EachListed(ctx, k, metav1.ListOptions{}, watch.Primary, visit)
 }
 
 // EachListed visits the listed objects of a kind in the watched namespaces. An
 // unreadable namespace does not affect the others.
 func (c *Cluster) EachListed(ctx context.Context, k ident.Kind, options metav1.ListOptions, role watch.Role,
-	visit func(*watch.Object) error) error {
+	visit func(*watch.Object)) error {
 	if err := k.CheckScope(c.Options.Namespaces); err != nil {
 		return err
 	}
@@ -158,7 +158,8 @@ func (c *Cluster) EachListed(ctx context.Context, k ident.Kind, options metav1.L
 			return list, nil
 		})
 		errs = append(errs, page.EachListItem(ctx, options, func(item runtime.Object) error {
-			return visit(watch.NewObject(item.(*unstructured.Unstructured), role))
+			visit(watch.NewObject(item.(*unstructured.Unstructured), role))
+			return nil
 		}))
 	}
 	return errors.Join(errs...)
@@ -167,7 +168,7 @@ func (c *Cluster) EachListed(ctx context.Context, k ident.Kind, options metav1.L
 // EachPrimary visits all objects of a kind in any version. A kind that is gone has no
 // objects.
 func (c *Cluster) EachPrimary(ctx context.Context, gk schema.GroupKind,
-	visit func(ident.Kind, *watch.Object) error) error {
+	visit func(ident.Kind, *watch.Object)) error {
 	if gk == rules.BundleKind.GroupKind() {
 		return c.eachBundle(ctx, visit)
 	}
@@ -175,7 +176,7 @@ func (c *Cluster) EachPrimary(ctx context.Context, gk schema.GroupKind,
 	if gone, err := c.JudgeMissing(ctx, gk, err); gone || err != nil {
 		return err
 	}
-	return c.EachOf(ctx, k, func(o *watch.Object) error { return visit(k, o) })
+	return c.EachOf(ctx, k, func(o *watch.Object) { visit(k, o) })
 }
 
 // Options are the settings of an Engine. Config is required. Every other field

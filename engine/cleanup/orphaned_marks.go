@@ -41,29 +41,38 @@ func (c *Cleanup) RemoveMarks(ctx context.Context, pl *plan.Plan, f inventory.Fi
 		return c.removeBundle(ctx, pl, f)
 	}
 	paused := ""
-	err := c.Cluster.EachPrimary(ctx, f.Primary(), func(k ident.Kind, o *watch.Object) error {
+	var problem error // the first one
+	err := c.Cluster.EachPrimary(ctx, f.Primary(), func(k ident.Kind, o *watch.Object) {
 		if o.Paused() {
 			if write.MarkOf(o, f.Rule) != "" || c.Cluster.Annotator().HasPatched(o) && !annotates(pl.Primaries[f.Primary()]) {
 				paused = ident.SubjectOf(k, o)
 			}
-			return nil
+			return
 		}
-		if write.MarkOf(o, f.Rule) != "" {
-			// First, because it holds for the state that was read.
-			if err := c.Cluster.RemoveFinalizer(ctx, k, o, f.Rule); err != nil {
-				return err
-			}
-			c.Log.Info("removed the finalizer or annotation of a removed rule", "object", ident.SubjectOf(k, o), "rule", f.Rule)
+		if err := c.removeMarks(ctx, pl.Primaries[f.Primary()], f.Rule, k, o); err != nil && problem == nil {
+			problem = err
 		}
-		return c.removeOrphanedAnnotation(ctx, pl.Primaries[f.Primary()], k, o)
 	})
-	if err != nil {
+	if err = errors.Join(err, problem); err != nil {
 		return err
 	}
 	if paused != "" {
 		return fmt.Errorf("%s %w", paused, ErrPaused)
 	}
 	return c.Inventory.RemoveFinalizer(ctx, f)
+}
+
+// removeMarks removes the finalizer and annotation of a removed rule from a primary.
+func (c *Cleanup) removeMarks(ctx context.Context, primary *plan.PrimaryKind, rule string, k ident.Kind,
+	o *watch.Object) error {
+	if write.MarkOf(o, rule) != "" {
+		// First, because it holds for the state that was read.
+		if err := c.Cluster.RemoveFinalizer(ctx, k, o, rule); err != nil {
+			return err
+		}
+		c.Log.Info("removed the finalizer or annotation of a removed rule", "object", ident.SubjectOf(k, o), "rule", rule)
+	}
+	return c.removeOrphanedAnnotation(ctx, primary, k, o)
 }
 
 // removeOrphanedAnnotation removes the report of a removed rule, unless a loaded rule may

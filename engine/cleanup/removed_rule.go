@@ -141,18 +141,17 @@ func joinFirst(problems []error) string {
 // prunePatches reverts the rule's patches and records which primaries are
 // paused.
 func (s *Removal) prunePatches(ctx context.Context, gk schema.GroupKind) error {
-	return s.Cluster.EachPrimary(ctx, gk, func(k ident.Kind, o *watch.Object) error {
+	return s.Cluster.EachPrimary(ctx, gk, func(k ident.Kind, o *watch.Object) {
 		req := ident.RequestFor(gk, o)
 		if o.Paused() {
 			s.paused[req.UID] = true
 		}
 		if !plan.PatcherOf(s.writes()).HasPatched(o) {
-			return nil
+			return
 		}
 		s.clear(req, plan.OrphanedObject{Rule: s.writes(), Kind: k}, func() error {
 			return s.Cluster.RevertPatch(ctx, k, o, s.writes())
 		})
-		return nil
 	})
 }
 
@@ -205,11 +204,10 @@ func (s *Removal) EachMade(ctx context.Context, gvk schema.GroupVersionKind,
 	}
 	selector := labels.SelectorFromValidatedSet(labels.Set{rules.LabelRule: s.Rule.Name})
 	return s.Cluster.EachListed(ctx, k, metav1.ListOptions{LabelSelector: selector.String()}, watch.Child,
-		func(o *watch.Object) error {
+		func(o *watch.Object) {
 			for _, owner := range s.owners(o) {
 				visit(k, o, owner)
 			}
-			return nil
 		})
 }
 

@@ -191,12 +191,11 @@ func (e *Router) EnqueueDeselected(ctx context.Context, primary *plan.PrimaryKin
 	if err != nil {
 		return err // Also if the kind is not served: it may be later.
 	}
-	return e.Cluster.EachOf(ctx, c.Kind(), func(o *watch.Object) error {
+	return e.Cluster.EachOf(ctx, c.Kind(), func(o *watch.Object) {
 		if cached, _ := c.Get(o.GetNamespace(), o.GetName()); cached == nil && (primary.HasFinalizer(o) ||
 			primary.RemembersIn(o) || primary.Patched(o) || e.Cluster.Annotator().HasPatched(o)) {
 			e.add(ident.RequestFor(primary.GVK.GroupKind(), o))
 		}
-		return nil
 	})
 }
 

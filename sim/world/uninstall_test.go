@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -103,20 +104,26 @@ func TestUninstallLeavesAnotherInstallation(t *testing.T) {
 	}
 }
 
+// startProcess starts a process of the installation. Its Lease has the time of the machine.
+func startProcess(t *testing.T, w *world.World) {
+	t.Helper()
+	leases := w.Cluster().Client("someone").Resource(runtimeschema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}).Namespace("kube-system")
+	lease := `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"reconcel"},"spec":{"holderIdentity":"new","leaseDurationSeconds":15,"renewTime":"` +
+		time.Now().UTC().Format("2006-01-02T15:04:05.000000Z") + `"}}`
+	force := true
+	if _, err := leases.Patch(t.Context(), "reconcel", types.ApplyPatchType, []byte(lease), metav1.PatchOptions{FieldManager: "new", Force: &force}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestUninstallStopsForAProcess starts a process of the installation after the first rule is uninstalled.
 func TestUninstallStopsForAProcess(t *testing.T) {
 	w := removableWorld(t)
-	leases := w.Cluster().Client("someone").Resource(runtimeschema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}).Namespace("kube-system")
 	said, err := uninstallIn(t, w, "reconcel", func(object string) {
 		if object != "ConfigMap/default/of-a" {
 			return
 		}
-		lease := `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"reconcel"},"spec":{"holderIdentity":"new","leaseDurationSeconds":15,"renewTime":"` +
-			w.Now().Format("2006-01-02T15:04:05.000000Z") + `"}}`
-		force := true
-		if _, err := leases.Patch(t.Context(), "reconcel", types.ApplyPatchType, []byte(lease), metav1.PatchOptions{FieldManager: "new", Force: &force}); err != nil {
-			t.Fatal(err)
-		}
+		startProcess(t, w)
 	})
 	if err == nil || !strings.Contains(err.Error(), "held by new") || strings.Count(err.Error(), "\n") > 0 {
 		t.Errorf("error %v; said was\n%s", err, said)
