@@ -113,7 +113,11 @@ func (b *Broadcaster) Stop() {
 	b.running.Wait()
 }
 
-// content is what makes two Events the same. Of the note of a Warning it has the shape, because Warnings quote the
+// Rejected is the reason of a Warning about a rejected write. Its note quotes values of users, such as the digest of an
+// image, and is repeated with the same text until they change.
+const Rejected = "Rejected"
+
+// content is what makes two Events the same. Of the note of another Warning it has the shape, because Warnings quote the
 // messages of failed requests, and no note once there were too many different ones.
 type content struct {
 	about                           corev1.ObjectReference
@@ -142,7 +146,7 @@ func (b *Broadcaster) Record(about corev1.ObjectReference, eventType, reason, ac
 func (b *Broadcaster) record(about corev1.ObjectReference, eventType, reason, action, note string, at time.Time) {
 	same := content{about, eventType, reason, action, note}
 	same.about.ResourceVersion = ""
-	if eventType == corev1.EventTypeWarning {
+	if eventType == corev1.EventTypeWarning && reason != Rejected {
 		same.note = answer.Shape(note)
 	}
 	b.mu.Lock()

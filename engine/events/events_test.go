@@ -412,3 +412,23 @@ func TestWarningsOfOneFailureAreOneEvent(t *testing.T) {
 		}
 	})
 }
+
+// TestRejectionsOfTwoValuesAreTwoEvents records rejections of two images, one after another.
+func TestRejectionsOfTwoValuesAreTwoEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newBulletin(t)
+		l.Start(t.Context())
+		defer l.Stop()
+		about := corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "default", Name: "a"}
+		for _, digit := range []string{"a", "b", "b"} {
+			time.Sleep(time.Minute)
+			l.Record(about, corev1.EventTypeWarning, Rejected, "Test", "app@sha256:"+strings.Repeat(digit+"1", 32)+" is not signed")
+		}
+		synctest.Wait()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if len(l.told) != 2 || !strings.Contains(l.told[1], "b1b1") {
+			t.Errorf("the Events are %q", l.told)
+		}
+	})
+}

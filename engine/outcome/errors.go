@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"reconcel/engine/answer"
+	"reconcel/engine/events"
 )
 
 // A TerminalError does not go away by repeating the request: the object or the rules
@@ -97,7 +98,7 @@ const (
 	ReasonResourceExists         = "ErrResourceExists"
 	ReasonSharedDifferently      = "SharedDifferently" // owners of a shared object render it differently
 	ReasonForbidden              = "Forbidden"
-	ReasonRejected               = "Rejected"
+	ReasonRejected               = events.Rejected
 	ReasonContested              = "Contested"
 	ReasonChildFailed            = "ChildFailed"
 	ReasonSynced                 = "Synced"
