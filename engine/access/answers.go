@@ -47,7 +47,9 @@ func (a *Answers) OutcomeOf(err error) outcome.Outcome {
 			patience = alternation
 		}
 		cause, text := outcome.CauseOf(unplaced)
-		o.Cause, o.Text = a.Memory.Wordings.Report(reason+" "+at.String(), cause, text, a.Clock.Now(), patience)
+		about := reason + " " + at.Key()
+		a.Memory.Wordings.Renew(about, attempted{generation: a.Generation(), hash: at.Hash()})
+		o.Cause, o.Text = a.Memory.Wordings.Report(about, cause, text, a.Clock.Now(), patience)
 		return o
 	}
 	var conflict *outcome.ConflictError
@@ -181,22 +183,24 @@ type rejectedWrite struct {
 }
 
 // Stands returns the error of the last write if the same body would be rejected
-// again. A nil r means that the last write was accepted.
+// again. A nil r means that the last write was accepted. A change of the object may end
+// a rejection, but not a failure: its status may change all the time.
 func (r *rejectedWrite) Stands(p *Subject, hash [16]byte, version string) error {
-	if r == nil || r.Hash != hash || r.version != version || r.generation != p.Self.GetGeneration() ||
+	if r == nil || r.Hash != hash || (r.version == "") != (version == "") || r.generation != p.Self.GetGeneration() ||
 		r.schemas != p.SchemaChanges.Load() || !p.Clock.Now().Before(r.until) {
 		return nil
 	}
 	if _, rejected := errors.AsType[*outcome.TerminalError](r.Err); rejected {
+		if r.version != version {
+			return nil
+		}
 		return r.Err
 	}
 	return &outcome.PostponedError{Err: r.Err, Rest: r.until.Sub(p.Clock.Now())}
 }
 
 // Repeats reports whether a write is the one that was rejected or failed. Its repetition is no other repair or change.
-func (r *rejectedWrite) Repeats(hash [16]byte, version string) bool {
-	return r != nil && r.Hash == hash && r.version == version
-}
+func (r *rejectedWrite) Repeats(hash [16]byte) bool { return r != nil && r.Hash == hash }
 
 // Rank sorts rejected writes after accepted ones.
 func (r *rejectedWrite) Rank() int {

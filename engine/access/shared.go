@@ -1,7 +1,10 @@
 package access
 
 import (
+	"fmt"
 	"log/slog"
+	"maps"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -93,4 +96,21 @@ type Subject struct {
 	Stale     bool                    // the cache is behind
 	Confirmed bool                    // a live read has shown that the cached primary is up to date
 	Gone      bool                    // the primary no longer exists
+}
+
+// MetadataVersion changes with the labels and annotations that others set on the primary. It is never empty.
+func (s *Subject) MetadataVersion() string {
+	annotations := s.Self.GetAnnotations()
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, "reconcel.dev/") })
+	return fmt.Sprint(s.Self.GetLabels(), annotations) // Sorted by key.
+}
+
+// Generation returns the value for observedGeneration, or 0 for a kind without
+// the status subresource. For such a kind, each status write creates a new
+// generation, and recording it would need another write, in an endless loos.
+func (s *Subject) Generation() int64 {
+	if !s.Cache.Kind().Status {
+		return 0
+	}
+	return s.Self.GetGeneration()
 }

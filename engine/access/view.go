@@ -121,16 +121,6 @@ func (p *View) VolatileReads() string {
 	return outcome.JoinFirst(all)
 }
 
-// Generation returns the value for observedGeneration, or 0 for a kind without
-// the status subresource. For such a kind, each status write creates a new
-// generation, and recording it would need another write, in an endless loop.
-func (p *View) Generation() int64 {
-	if !p.Cache.Kind().Status {
-		return 0
-	}
-	return p.Self.GetGeneration()
-}
-
 // Unlisted returns the first kind without a cache, and why it has none. The rule may have
 // created objects of that kind. A kind that is gone has no objects.
 func (p *View) Unlisted(ctx context.Context, r *rules.Rule) (kind, why string) {

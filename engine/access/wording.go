@@ -15,8 +15,15 @@ type Wordings map[string]*wording
 
 // A wording is what failed requests said about one thing.
 type wording struct {
+	of       attempted
 	said     []*saying
 	reported *saying
+}
+
+// An attempted is what a request was to bring about. Messages quote its values.
+type attempted struct {
+	generation int64    // of the primary
+	hash       [16]byte // of the body; zero: not known
 }
 
 // A saying is the first of the messages with one shape.
@@ -54,6 +61,13 @@ func (ws *Wordings) of(about string) *wording {
 		(*ws)[about] = w
 	}
 	return w
+}
+
+// Renew forgets what was said when something else was attempted, because its messages have other values.
+func (ws *Wordings) Renew(about string, of attempted) {
+	if w := ws.of(about); w.of != of {
+		*w = wording{of: of}
+	}
 }
 
 // Report returns which cause and message to report for a failure. A known message takes the

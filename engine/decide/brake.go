@@ -12,6 +12,9 @@ import (
 
 // A Brake stops creations that would most likely fail as earlier ones did.
 type Brake struct {
+	// Postponed is whether an earlier failure is not repeated yet. Others that have failed too wait with it, as for an
+	// API server that does not answer.
+	Postponed  bool
 	all        bool
 	namespaces []string
 }
@@ -23,7 +26,10 @@ type Brake struct {
 func (b *Brake) Note(d *rules.Desired, became Step, err error) {
 	var terminal *outcome.TerminalError
 	var conflict *outcome.ConflictError
+	var postponed *outcome.PostponedError
 	switch {
+	case errors.As(err, &postponed):
+		b.Postponed = true
 	case became.Waits == ForNamespace:
 		b.namespaces = append(b.namespaces, d.Identity.Namespace)
 	case err == nil, errors.As(err, &conflict), errors.Is(err, ErrStale):

@@ -46,6 +46,8 @@ func (o Outcome) Result() (Result, error) { return Result{RequeueAfter: o.Retry}
 type Position struct {
 	Rule    string         // "": the text names it
 	Subject string         // the child, such as child "web"[2], or "patch"; "": the rule as a whole
+	Step    string         // tells apart what else can fail there; the text names it
+	Body    [16]byte       // hash of what is written, if it is no rendered object
 	object  *rules.Desired // formatted only on demand, because most outcomes are never printed
 }
 
@@ -73,6 +75,17 @@ func (at Position) prefix() string {
 
 // String returns the position, as in a message.
 func (at Position) String() string { return at.prefix() }
+
+// Key returns what failures at the position have in common.
+func (at Position) Key() string { return at.prefix() + at.Step }
+
+// Hash returns the hash of what is written at the position; zero: it is not known.
+func (at Position) Hash() [16]byte {
+	if at.object != nil {
+		return at.object.Hash
+	}
+	return at.Body
+}
 
 // ID returns the subject as in the log: web[2], or patch.
 func (at Position) ID() string {

@@ -43,7 +43,10 @@ func (r *Reporter) Report(total outcome.Outcome) (wait time.Duration) {
 		if !r.View.Refused() {
 			r.reportSynced()
 		}
-		m.Reported, m.WaitingSince, m.Wordings, m.Undeleted = nil, time.Time{}, nil, nil
+		m.Reported, m.WaitingSince = nil, time.Time{}
+		if total.Err == nil && total.Retry == 0 { // Otherwise something may have failed that the state does not show.
+			m.Wordings, m.Undeleted = nil, nil
+		}
 	case outcome.Progressing:
 		m.WaitingSince = time.Time{}
 	case outcome.Waiting:

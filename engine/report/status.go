@@ -138,7 +138,7 @@ func (s *StatusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 			return wait, nil
 		}
 	}
-	before, repeats := last.Damper, (*rejected).Repeats(digest, "")
+	before, repeats := last.Damper, (*rejected).Repeats(digest)
 	if last.Known && last.Digest == digest {
 		if wait := last.Damper.Repair(s.Clock.Now()); wait > 0 {
 			return 0, &decide.ConflictLoopError{Object: "status of " + s.Req.String(), By: "another writer changed it",

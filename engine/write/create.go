@@ -156,7 +156,7 @@ func (p *Children) createAll(ctx context.Context, missing []*rules.Desired, t *c
 		for len(todo) > 0 && len(batch) < size {
 			c := todo[0]
 			todo = todo[1:]
-			if failed.Stops(c.d) {
+			if failed.Stops(c.d) || failed.Postponed && c.w.Rejected != nil {
 				c.w.Damper = c.damper // It is not created.
 				t.note(c.d, decide.SkipFor(decide.ForOthers), nil)
 				continue

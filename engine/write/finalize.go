@@ -79,7 +79,7 @@ func (t *Teardown) releasePrimary(ctx context.Context, r *rules.RuleResult) outc
 		}
 	}
 	if err := t.Metadata.Release(ctx, r.Rule); err != nil {
-		return t.Answers.OutcomeOf(outcome.Position{Rule: r.Rule.Name}.Wrap(err))
+		return t.Answers.OutcomeOf(outcome.Position{Rule: r.Rule.Name, Step: "release"}.Wrap(err))
 	}
 	delete(t.Memory.DeselectedAt, r.Rule.Name)
 	t.Log.Info("teardown finished", "object", t.Req.String(), "rule", r.Rule.Name)
@@ -192,10 +192,11 @@ func (t *Teardown) EnsureFinalizer(ctx context.Context, r *rules.RuleResult) err
 	if needs := r.NeedsFinalizer(); needs {
 		hash[0] = 1
 	}
-	if err := mark.Rejected.Stands(t.Subject, hash, ""); err != nil {
+	version := t.MetadataVersion()
+	if err := mark.Rejected.Stands(t.Subject, hash, version); err != nil {
 		return err
 	}
-	before, repeats := mark.Damper, mark.Rejected.Repeats(hash, "")
+	before, repeats := mark.Damper, mark.Rejected.Repeats(hash)
 	if wait := mark.Repair(t.Clock.Now()); wait > 0 {
 		return &decide.ConflictLoopError{
 			Object: t.Req.String(), By: "another writer changed the finalizer " + name, Wait: wait,
@@ -206,7 +207,7 @@ func (t *Teardown) EnsureFinalizer(ctx context.Context, r *rules.RuleResult) err
 	if mark.Uncount(before, err); repeats && err != nil {
 		mark.Damper = before
 	}
-	return t.Answers.NoteRejection(&mark.Rejected, hash, "", err)
+	return t.Answers.NoteRejection(&mark.Rejected, hash, version, err)
 }
 
 // dispensable reports whether a live primary no longer needs the rule's finalizer.
@@ -235,7 +236,8 @@ func (t *Teardown) disown(ctx context.Context, r *rules.RuleResult) outcome.Outc
 		}
 		if err := t.Cluster.DisownObject(ctx, r.Rule, t.Req, k, o); err != nil {
 			total = outcome.Worse(total, t.Answers.OutcomeOf(
-				outcome.Position{Rule: r.Rule.Name}.Wrap(fmt.Errorf("orphan %s: %w", ident.SubjectOf(k, o), err))))
+				outcome.Position{Rule: r.Rule.Name, Step: "orphan " + ident.SubjectOf(k, o)}.Wrap(
+					fmt.Errorf("orphan %s: %w", ident.SubjectOf(k, o), err))))
 		}
 	}
 	return total

@@ -43,7 +43,8 @@ func (p *Patches) Patch(ctx context.Context, r *rules.RuleResult) outcome.Outcom
 	did, err := p.EnsurePatch(ctx, plan.PatcherOf(r.Rule), r.Patch)
 	switch {
 	case err != nil:
-		return p.Answers.OutcomeOf(outcome.Position{Rule: r.Rule.Name, Subject: "patch"}.Wrap(err))
+		return p.Answers.OutcomeOf(outcome.Position{Rule: r.Rule.Name, Subject: "patch",
+			Body: decide.PatchHash(r.Patch)}.Wrap(err))
 	case did == outcome.Configured:
 		return outcome.Position{Rule: r.Rule.Name, Subject: "patch"}.Says(outcome.Progressing, outcome.ReasonProgressing,
 			"applied")
@@ -58,13 +59,14 @@ func (p *Patches) EnsurePatch(ctx context.Context, by plan.Patcher, fields []byt
 	if desired == nil || err != nil {
 		return outcome.Unchanged, err
 	}
-	if err := w.Rejected.Stands(p.Subject, hash, ""); err != nil {
+	version := p.MetadataVersion()
+	if err := w.Rejected.Stands(p.Subject, hash, version); err != nil {
 		return outcome.Unchanged, err
 	}
 	// A changed patch counts too: its inputs may depend on the fields that it
 	// writes.
 	now, wait, culprit := p.Clock.Now(), time.Duration(0), ""
-	before, repeats := w.Damper, w.Rejected.Repeats(hash, "")
+	before, repeats := w.Damper, w.Rejected.Repeats(hash)
 	if w.Hash == hash {
 		wait, culprit = w.Damper.Repair(now), "another writer changed the fields that reconcel patches"
 	} else {
@@ -77,7 +79,7 @@ func (p *Patches) EnsurePatch(ctx context.Context, by plan.Patcher, fields []byt
 		if w.Damper.Uncount(before, err); repeats {
 			w.Damper = before
 		}
-		return outcome.Unchanged, p.Answers.NoteRejection(&w.Rejected, hash, "", err)
+		return outcome.Unchanged, p.Answers.NoteRejection(&w.Rejected, hash, version, err)
 	}
 	w.Hash = hash
 	return outcome.Configured, nil
@@ -109,7 +111,7 @@ func (p *Patches) revert(ctx context.Context, rule *rules.Rule) error {
 		return nil // Names of managers need not be composed for most primaries.
 	}
 	if err := p.unpatch(ctx, plan.PatcherOf(rule)); err != nil {
-		return fmt.Errorf("rule %q: revert the patch: %w", rule.Name, err)
+		return outcome.Position{Rule: rule.Name, Step: "revert"}.Wrap(fmt.Errorf("revert the patch: %w", err))
 	}
 	return nil
 }
@@ -196,8 +198,8 @@ func (p *Patches) WithdrawAnnotation(ctx context.Context, total outcome.Outcome)
 		return total
 	}
 	if err := p.unpatch(ctx, p.Cluster.Annotator()); err != nil {
-		return outcome.Worse(total, p.Answers.OutcomeOf(fmt.Errorf("remove the annotation %s: %w", rules.AnnotationStatus,
-			err)))
+		return outcome.Worse(total, p.Answers.OutcomeOf(outcome.Position{Step: rules.AnnotationStatus}.Wrap(
+			fmt.Errorf("remove the annotation %s: %w", rules.AnnotationStatus, err))))
 	}
 	return total
 }

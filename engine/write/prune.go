@@ -1,7 +1,6 @@
 package write
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,17 +94,18 @@ func (p *Pruner) pruneDue(ctx context.Context, rule *rules.Rule, all []decide.Re
 	if len(all) == 0 {
 		return outcome.Outcome{}
 	}
-	var problem error
+	total := outcome.Outcome{}
 	now, later := decide.Due(all)
 	for _, c := range now {
 		if p.View.Leaves(c.Object) {
 			continue
 		}
 		if err := p.Remover.remove(ctx, rule, c.Kind, c.Object); err != nil {
-			problem = cmp.Or(problem, fmt.Errorf("rule %q: prune %s: %w", rule.Name, ident.SubjectOf(c.Kind, c.Object), err))
+			step := "prune " + ident.SubjectOf(c.Kind, c.Object)
+			at := outcome.Position{Rule: rule.Name, Step: step}
+			total = outcome.Worse(total, p.Answers.OutcomeOf(at.Wrap(fmt.Errorf("%s: %w", step, err))))
 		}
 	}
-	total := p.Answers.OutcomeOf(problem)
 	if len(later) == 0 {
 		return total
 	}
@@ -206,7 +206,11 @@ func (p *Pruner) PruneOrphaned(ctx context.Context) (total outcome.Outcome) {
 			continue
 		case errors.Is(err, decide.ErrStale): // The next cleanup finds it again, unless another rule has it by then.
 		case err != nil:
-			o := p.Answers.OutcomeOf(err)
+			at := outcome.Position{Step: "removed rule " + l.Rule.Name}
+			if l.Object != nil {
+				at.Step += " " + ident.SubjectOf(l.Kind, l.Object)
+			}
+			o := p.Answers.OutcomeOf(at.Wrap(err))
 			total, why = outcome.Worse(total, o.Quietly()), o.Text
 		}
 		p.Primary.OrphanedObjects.Note(p.Req, l, why)

@@ -40,7 +40,8 @@ func (t *Teardown) tearDown(ctx context.Context, r *rules.RuleResult) outcome.Ou
 	for _, c := range now {
 		subject := ident.SubjectOf(c.Kind, c.Object)
 		if err := t.deleteInStage(ctx, r.Rule, c); err != nil {
-			total = outcome.Worse(total, t.Answers.OutcomeOf(at.Wrap(fmt.Errorf("delete %s: %w", subject, err))))
+			deletes := outcome.Position{Rule: r.Rule.Name, Step: "delete " + subject}
+			total = outcome.Worse(total, t.Answers.OutcomeOf(deletes.Wrap(fmt.Errorf("delete %s: %w", subject, err))))
 		}
 		if !t.hasLeft(c) {
 			names = append(names, subject)

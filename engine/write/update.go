@@ -41,7 +41,7 @@ func (p *ChildWriter) update(ctx context.Context, k ident.Kind, d *rules.Desired
 			return p.unchangeable(d, err)
 		}
 	}
-	before, repeats := w.Damper, w.Rejected.Repeats(d.Hash, version)
+	before, repeats := w.Damper, w.Rejected.Repeats(d.Hash)
 	tell, err := p.Applier.damp(ctx, k, d, w, live)
 	if err != nil {
 		return decide.Step{}, err

@@ -26,16 +26,22 @@ type unsteady struct {
 	world    *world.World
 	fails    string // verb and resource; "": none
 	text     func(n int) error
+	named    func(name string) error // the error of the write of one object; nil: text
 	attempts []time.Time
 	texts    []string
 }
 
 // fail returns the error of a write, or nil.
-func (u *unsteady) fail(write string) error {
+func (u *unsteady) fail(write, name string) error {
 	if write != u.fails {
 		return nil
 	}
-	err := u.text(len(u.attempts))
+	var err error
+	if u.named == nil {
+		err = u.text(len(u.attempts))
+	} else if err = u.named(name); err == nil {
+		return nil
+	}
 	u.attempts, u.texts = append(u.attempts, u.world.Now()), append(u.texts, err.Error())
 	return err
 }
@@ -61,14 +67,14 @@ type unsteadyObjects struct {
 }
 
 func (o unsteadyObjects) Patch(ctx context.Context, name string, t types.PatchType, body []byte, options metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
-	if err := o.unsteady.fail(strings.Join(append([]string{"patch", o.resource}, subresources...), " ")); err != nil {
+	if err := o.unsteady.fail(strings.Join(append([]string{"patch", o.resource}, subresources...), " "), name); err != nil {
 		return nil, err
 	}
 	return o.ResourceInterface.Patch(ctx, name, t, body, options, subresources...)
 }
 
 func (o unsteadyObjects) Delete(ctx context.Context, name string, options metav1.DeleteOptions, subresources ...string) error {
-	if err := o.unsteady.fail("delete " + o.resource); err != nil {
+	if err := o.unsteady.fail("delete "+o.resource, name); err != nil {
 		return err
 	}
 	return o.ResourceInterface.Delete(ctx, name, options, subresources...)
