@@ -117,8 +117,8 @@ func (b *Broadcaster) Stop() {
 // image, and is repeated with the same text until they change.
 const Rejected = "Rejected"
 
-// content is what makes two Events the same. Of the note of another Warning it has the shape, because Warnings quote the
-// messages of failed requests, and no note once there were too many different ones.
+// content is what makes two Events the same. Of the note of another Warning it has the shape, because
+// Warnings quote the messages of failed requests, and no note once there were too many different ones.
 type content struct {
 	about                           corev1.ObjectReference
 	eventType, reason, action, note string
