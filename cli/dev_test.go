@@ -234,7 +234,7 @@ func TestDevWaitsForValidRules(t *testing.T) {
 	d.eventually("the mended rules run", d.fooIsReady)
 }
 
-// TestDevRejectsRulesOfStdin gives invalid rules that nobody can mend.
+// TestDevRejectsRulesOfStdin passes invalid rules on stdin, which cannot be read again.
 func TestDevRejectsRulesOfStdin(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command("reconcel", "dev", "-f", "-")
@@ -412,7 +412,7 @@ func TestDevAdvanceRules(t *testing.T) {
 	d.eventually("the Foo is a day old", shows(2))
 }
 
-// TestDevAdvanceElsewhere asks a server that is none of dev, and one without a server.
+// TestDevAdvanceElsewhere sends advance to a server that dev did not start, and to an address without a server.
 func TestDevAdvanceElsewhere(t *testing.T) {
 	t.Parallel()
 	d := startDev(t)

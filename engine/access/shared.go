@@ -107,7 +107,7 @@ func (s *Subject) MetadataVersion() string {
 
 // Generation returns the value for observedGeneration, or 0 for a kind without
 // the status subresource. For such a kind, each status write creates a new
-// generation, and recording it would need another write, in an endless loos.
+// generation, and recording it would need another write, in an endless loop.
 func (s *Subject) Generation() int64 {
 	if !s.Cache.Kind().Status {
 		return 0

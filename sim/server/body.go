@@ -44,11 +44,11 @@ func decodeObject(body []byte, kind string,
 	u = &unstructured.Unstructured{Object: map[string]any{}}
 	switch kind {
 	case protobuf:
-		typed, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, &of.GVK, nil)
+		typed, gvk, err := scheme.Codecs.UniversalDeserializer().Decode(body, &of.GVK, nil)
 		if err != nil {
 			return nil, nil, apierrors.NewBadRequest(err.Error())
 		}
-		typed.GetObjectKind().SetGroupVersionKind(of.GVK)
+		typed.GetObjectKind().SetGroupVersionKind(*gvk) // The cluster rejects another kind than that of the path.
 		u.Object, err = runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
 		return u, nil, err
 	case "application/yaml":

@@ -8,16 +8,11 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 // TestEventsAreSelectedByTheirFields selects one of two Events through both of their API groups.
 func TestEventsAreSelectedByTheirFields(t *testing.T) {
-	config, err := clientcmd.RESTConfigFromKubeConfig(start(t).kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := kubernetes.NewForConfigOrDie(config)
+	client := kubernetes.NewForConfigOrDie(serve(t, 0).config())
 	for _, kind := range []string{"Foo", "Bar"} {
 		event := &eventsv1.Event{EventTime: metav1.NowMicro(), ReportingController: "example.com/" + kind, ReportingInstance: "one",
 			Type: "Normal", Reason: "Made", Action: "Make"}
@@ -41,7 +36,7 @@ func TestEventsAreSelectedByTheirFields(t *testing.T) {
 			t.Errorf("%s selects %v", selector, names)
 		}
 	}
-	_, err = client.EventsV1().Events("").List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.kind=Foo"})
+	_, err := client.EventsV1().Events("").List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.kind=Foo"})
 	if err == nil || !strings.Contains(err.Error(), "field label not supported: involvedObject.kind") {
 		t.Errorf("a field of the other group: %v", err)
 	}

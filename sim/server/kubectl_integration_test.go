@@ -195,9 +195,13 @@ var random = []struct {
 func TestKubectlSeesNoDifference(t *testing.T) {
 	t.Parallel()
 	cluster := devcluster.Shared(t)
-	s := start(t)
+	s := serve(t, 0)
+	config, err := s.access.Kubeconfig(s.address, "dev")
+	if err != nil {
+		t.Fatal(err)
+	}
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(kubeconfig, s.kubeconfig, 0o600); err != nil {
+	if err := os.WriteFile(kubeconfig, config, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	const namespace = "tour"

@@ -70,7 +70,7 @@ func (s *Server) serveAdvance(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(Advanced{s.Clock.Now()})
 }
 
-// ErrNoServer means that a cluster is none of reconcel dev.
+// ErrNoServer is returned for a cluster that reconcel dev does not serve.
 var ErrNoServer = errors.New("is not served by reconcel dev")
 
 // Advance asks the server of a cluster to move its clock, and returns its time then.
