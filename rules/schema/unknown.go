@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
@@ -22,6 +23,9 @@ func (s *Set) Unknown(k *Kind, object map[string]any) (found []UnknownField) {
 	w := walk{set: s, unknown: func(at *spec.Schema, _ map[string]any, f UnknownField) {
 		if !at.Type.Contains("object") {
 			return // It is a value of the wrong type, not an unknown field.
+		}
+		if strings.HasPrefix(f.Path, "metadata.managedFields[") {
+			return // The fields of an entry are JSON, also for custom kinds.
 		}
 		if len(at.Properties) == 0 && !k.Custom {
 			return // Kubernetes' own objects without fields hold JSON.
