@@ -25,16 +25,20 @@ var documentShape = source.Shape{
 	Keys: []source.Key{
 		{Name: "apiVersion", Doc: "The version of the language.", Value: constantText(APIVersion), Required: true},
 		{Name: "kind", Doc: "Identifies a rules file.", Value: constantText(Kind), Required: true},
+		{Name: "metadata", Doc: "The name of the Rules object that the document is in a cluster, and what else an object has.",
+			Value: orNothing(objectMetadataShape.Schema())},
 		{Name: "define", Value: defineData, Doc: "Named values and functions that all rules beside it can use: a string is " +
 			"an expression, a map or list is data with " +
 			"`${...}`. `name(parameter type, ...)` is a function. Values are computed when the rules load."},
 		{Name: "rules", Doc: "The rules. All files of one reconcel form one set.", Required: true,
 			Value: &source.Schema{Type: source.Types{"array"}, Items: ruleShape.Schema(), MaxItems: new(maxRules)}},
+		{Name: "status", Doc: "What reconcel reports about the object. In a file, it is ignored.", Value: anything},
 	},
 	Wrong: map[string]source.WrongKey{
 		"definitions": {Means: "define"}, "functions": {Means: "define"}, "constants": {Means: "define"},
 		"vars": {Means: "define"}, "let": {Hint: "write let into a rule, or define for all rules of the file",
 			Means: "define"},
+		"spec": {Hint: "write rules beside metadata: there is no spec", Means: "rules"},
 	},
 	More: source.Schema{Type: source.Types{"null"}}, // There may be nothing after the last ---.
 }
@@ -112,6 +116,7 @@ func (p *parser) readDocument(v source.Value) {
 		return
 	}
 	t := v.Table(&documentShape)
+	checkObject(t.Key("metadata"))
 	p.readDefinitions(t.Key("define"))
 	begin := len(p.Expressions())
 	defer func() {

@@ -100,6 +100,7 @@ func TestCompletes(t *testing.T) {
 		want, not  []string
 	}{
 		{"keys at the top", "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nru‸", []string{"rules"}, []string{"kind"}},
+		{"keys of the object", "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nmetadata:\n  ‸\nrules: []\n", []string{"name", "namespace", "labels", "annotations"}, []string{"rules"}},
 		{"keys of a rule", head + "  ‸", []string{"children", "status", "validate"}, []string{"let", "name", "template"}},
 		{"keys of a child", child + "    ‸", []string{"readyWhen", "forEach"}, []string{"id", "template", "children"}},
 		{"values of a key", child + "    onChange: ‸", []string{"apply", "replace", "keep"}, nil},

@@ -1,0 +1,76 @@
+package syntax
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"reconcel/rules/source"
+)
+
+// A document is also the Rules object that kubectl and others apply, so it may have what an object has. Nothing of it
+// changes what the rules do.
+var (
+	objectMetadataShape = source.Shape{
+		Doc: "The metadata of the Rules object that the document is in a cluster.",
+		Keys: []source.Key{
+			{Name: "name", Value: objectName, Doc: "The name of the object. A document that is only read as a file needs none."},
+			{Name: "namespace", Value: orNothing(objectNamespace),
+				Doc: "The namespace of the object, which is that of the installation."},
+			{Name: "labels", Value: objectMarks, Doc: "Labels of the object."},
+			{Name: "annotations", Value: objectMarks, Doc: "Annotations of the object."},
+		},
+		Others: anything,
+	}
+	objectName = &source.Schema{
+		Type:     source.Types{"string"},
+		Pattern:  `^` + subdomain + `$`,
+		Expected: "Expected lower-case letters, digits, - and ., with a letter or digit at both ends.",
+	}
+	objectNamespace = &source.Schema{
+		Type:     source.Types{"string"},
+		Pattern:  `^(` + label + `)?$`,
+		Expected: "Expected the name of a namespace.",
+	}
+	objectMarks = &source.Schema{Type: source.Types{"object", "null"},
+		Others: &source.Schema{Type: source.Types{"string", "null"}}}
+)
+
+// checkObject records an error for metadata that the API server would reject.
+func checkObject(metadata source.Value) {
+	switch {
+	case metadata.IsNull():
+		return
+	case !metadata.IsMap():
+		metadata.WrongShape("a map")
+		return
+	}
+	for _, e := range metadata.Entries() {
+		switch v := e.Value; e.Key.Value {
+		case "name":
+			if v.IsTextOf("a string") && len(validation.IsDNS1123Subdomain(v.Scalar())) > 0 {
+				v.Errorf("%q is not the name of an object", v.Scalar()).Hint =
+					"lower-case letters, digits, - and ., with a letter or digit at both ends"
+			}
+		case "namespace":
+			if !v.IsNull() && v.IsTextOf("a string") && v.Scalar() != "" && len(validation.IsDNS1123Label(v.Scalar())) > 0 {
+				v.Errorf("%q is not the name of a namespace", v.Scalar())
+			}
+		case "labels", "annotations":
+			checkObjectMarks(v)
+		}
+	}
+}
+
+func checkObjectMarks(v source.Value) {
+	if v.IsNull() {
+		return
+	}
+	if !v.IsMap() {
+		v.WrongShape("a map")
+		return
+	}
+	for _, e := range v.Entries() {
+		if !e.Value.IsNull() {
+			e.Value.IsTextOf("a string")
+		}
+	}
+}
