@@ -9,6 +9,7 @@ import (
 
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/offline"
+	"reconcel/deploy"
 	"reconcel/rules"
 	"reconcel/rules/crd"
 	"reconcel/rules/infer"
@@ -18,8 +19,9 @@ import (
 // crdFlags are the flags of crd.
 type crdFlags struct {
 	ruleFiles
-	crds  []string
-	merge string
+	crds    []string
+	merge   string
+	objects bool // the CRD of Rules objects
 }
 
 // A crdCommand prints the CRDs of the kinds that rules are for.
@@ -31,7 +33,7 @@ type crdCommand struct {
 func (c crdCommand) command() *cobra.Command {
 	f := &crdFlags{}
 	cmd := &cobra.Command{
-		Use:   "crd -f RULES...",
+		Use:   "crd {-f RULES... | --rules-objects}",
 		Short: "Print the CRDs of the kinds that rules are for",
 		Long: `Print a CustomResourceDefinition for each custom kind that the rules are for.
 
@@ -49,6 +51,10 @@ has a comment that says where it is read. Comments also suggest enums.
 also comments. What it adds that stored objects may not satisfy is named on stderr, and
 what differs from the rules.
 
+--rules-objects prints another CRD: that of Rules, the objects with which run
+--rules-objects reads rules from the cluster. It depends on no rules, and keeps keys
+that only another version of reconcel knows.
+
 -o writes the CRDs into a file, in one step: if the rules are invalid, the file stays as
 it is. The file may be that of --merge, and be in the folder of the rules.
 
@@ -57,10 +63,18 @@ The kinds of other objects come from --crd. No cluster and no kubeconfig is read
 Exit code: 0 the CRDs are printed, 1 the rules or the CRD have errors, 2 wrong usage, 3
 a file cannot be read.`,
 		Example: `  reconcel crd -f examples/foo/rules.yaml -o crd.yaml
-  reconcel crd -f examples/foo/rules.yaml --merge crd.yaml -o crd.yaml`,
-		Args:    flagsOnly,
-		PreRunE: inProject,
-		RunE:    func(*cobra.Command, []string) error { return c.crd(f) },
+  reconcel crd -f examples/foo/rules.yaml --merge crd.yaml -o crd.yaml
+  reconcel crd --rules-objects | kubectl apply -f -`,
+		Args: flagsOnly,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.objects { // Not as a setting of run.
+				return c.rulesDefinition(f)
+			}
+			if err := inProject(cmd, nil); err != nil {
+				return err
+			}
+			return c.crd(f)
+		},
 	}
 	flags := cmd.Flags()
 	f.ruleFiles.flags(flags)
@@ -69,6 +83,10 @@ a file cannot be read.`,
 		"`file` or folder of the CustomResourceDefinitions of other kinds; may be repeated (default: those in the folders "+
 			"of rules)")
 	flags.StringVar(&f.merge, "merge", "", "`file` with a CustomResourceDefinition to add to")
+	flags.BoolVar(&f.objects, "rules-objects", false, "the CRD of Rules, for run --rules-objects")
+	for _, other := range []string{"rules", "crd", "merge"} {
+		cmd.MarkFlagsMutuallyExclusive("rules-objects", other)
+	}
 	return cmd
 }
 
@@ -91,6 +109,15 @@ func (l *loader) loadWithKinds(files ruleFiles, crds []string) (*rules.Loaded, o
 	}
 	kinds, err := offline.ReadKinds(from, crds)
 	return loaded, kinds, err
+}
+
+// rulesDefinition prints the CRD of Rules.
+func (c crdCommand) rulesDefinition(f *crdFlags) error {
+	text, err := deploy.RulesDefinition().YAML()
+	if err != nil {
+		return exit.Failure(err)
+	}
+	return c.out.deliver(text, f.written)
 }
 
 func (c crdCommand) crd(f *crdFlags) error {
