@@ -102,7 +102,7 @@ func (a *asking) metadata(d *Desired, path []any) []Origin {
 		if len(path) == 2 {
 			switch path[1] {
 			case LabelRule, LabelChild, AnnotationOrphan, AnnotationShared, AnnotationApplied, AnnotationInstallation,
-				AnnotationIndex:
+				AnnotationIndex, AnnotationReconciledAt:
 				return []Origin{a.own("metadata."+path[0].(string), d.Child.Pos)}
 			case AnnotationOwner:
 				return []Origin{a.own("metadata.annotations", d.Child.Pos, "name", "namespace", "uid")}

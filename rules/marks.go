@@ -31,6 +31,10 @@ const (
 	AnnotationRotate  = "reconcel.dev/rotate"
 	AnnotationRotated = "reconcel.dev/rotated"
 	AnnotationPaused  = "reconcel.dev/paused" // on a primary: see Paused
+	// AnnotationReconcileAt on a primary asks to reconcile it now, once for each value.
+	// AnnotationReconciledAt on a child is the value for which it was last applied, see RequestOf.
+	AnnotationReconcileAt  = "reconcel.dev/reconcile-at"
+	AnnotationReconciledAt = "reconcel.dev/reconciled-at"
 	// AnnotationStatus on a primary whose kind has no conditions is the status, reason and
 	// message of Ready as JSON, if a rule asks for it.
 	AnnotationStatus = "reconcel.dev/status"
@@ -49,7 +53,7 @@ func Finalizer(rule string) string { return finalizerPrefix + rule }
 
 // ownMarks are the keys that reconcel itself sets.
 var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationInstallation, AnnotationOwner,
-	AnnotationOrphan, AnnotationIndex, AnnotationRotated, AnnotationStatus, AnnotationShared}
+	AnnotationOrphan, AnnotationIndex, AnnotationRotated, AnnotationStatus, AnnotationShared, AnnotationReconciledAt}
 
 // Marks returns the part of an apply's body that identifies the owner of the
 // object, without its content. For an object that is adopted and then left
@@ -67,7 +71,7 @@ func Marks(body []byte) ([]byte, error) {
 	out.SetOwnerReferences(o.GetOwnerReferences())
 	out.SetLabels(selectKeys(o.GetLabels(), LabelRule, LabelChild))
 	out.SetAnnotations(selectKeys(o.GetAnnotations(), AnnotationApplied, AnnotationInstallation, AnnotationOwner,
-		AnnotationOrphan, AnnotationIndex))
+		AnnotationOrphan, AnnotationIndex, AnnotationReconciledAt))
 	return json.Marshal(out.Object)
 }
 
@@ -81,10 +85,10 @@ func selectKeys(all map[string]string, keys ...string) map[string]string {
 	return out
 }
 
-// visible returns the primary with this metadata as rules see it, without AnnotationStatus and what
-// reconcel remembers with DonePrefix. These annotations say what came of earlier reconciliations: a
-// rule that copies the annotations of its primary would otherwise render something else after each
-// of them, and never come to rest.
+// visible returns the primary with this metadata as rules see it, without AnnotationStatus, what
+// reconcel remembers with DonePrefix, and AnnotationReconcileAt. The first two say what came of earlier
+// reconciliations: a rule that copies the annotations of its primary would otherwise render something
+// else after each of them, and never come to rest. A request to reconcile changes no rendering either.
 func visible(self, metadata map[string]any) map[string]any {
 	annotations := mapAt(metadata, "annotations")
 	if !hidesAny(annotations) {
@@ -109,7 +113,8 @@ func hidesAny(annotations map[string]any) bool {
 }
 
 func isHidden(annotation string) bool {
-	return annotation == AnnotationStatus || strings.HasPrefix(annotation, DonePrefix)
+	return annotation == AnnotationStatus || annotation == AnnotationReconcileAt ||
+		strings.HasPrefix(annotation, DonePrefix)
 }
 
 // LabelManagedBy says which program manages an object. On objects that reconcel keeps for itself,

@@ -74,7 +74,7 @@ func newChildReads() *projection.Builder {
 	b.Below("metadata", "annotations").KeepPrefix(SharePrefix)
 	b.Below("metadata", "annotations").KeepFields(AnnotationInstallation, AnnotationOwner, AnnotationShared,
 		AnnotationOrphan, AnnotationIndex,
-		AnnotationRotate, AnnotationRotated)
+		AnnotationRotate, AnnotationRotated, AnnotationReconciledAt)
 	return b
 }
 

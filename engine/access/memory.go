@@ -40,6 +40,7 @@ type Memory struct {
 
 	Seen       sight
 	Reconciled bool   // reconciled at least once since the start
+	Requested  string // the last request to reconcile now that this process has seen, see rules.RequestOf
 	Kept       string // last reported objects that stay although no rule renders them
 	Trouble    Trouble
 	Wordings   Wordings
@@ -258,6 +259,7 @@ type Written struct {
 	Gone        bool            // a done object that was looked for and does not exist
 	Replaced    bool            // deleted in order to be created again
 	Removed     bool            // deleted in a teardown, or left to other owners
+	Renew       bool            // a shared object is to be applied once more
 }
 
 // Existed reports whether the object existed before, and reconcel did not delete it
@@ -290,6 +292,7 @@ type WrittenPatch struct {
 	Schema   decide.CheckedSchema
 	Rejected *rejectedWrite
 	Damper   decide.Damper
+	Renew    bool // it is to be applied once more
 }
 
 // A Deletion is one that we have requested. The cache may not show it yet. It

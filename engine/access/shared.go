@@ -88,6 +88,8 @@ type Subject struct {
 	Findings  *Findings // nil except in a Preview
 	Trigger   string    // what changed since the last reconciliation
 	Reapply   bool      // apply every child, even without drift
+	Request   string    // to reconcile the primary now, see rules.RequestOf; "": none
+	Requested bool      // this reconciliation answers the request
 
 	Wanted    map[plan.ObjectKey]bool // the rendered objects, if there are many; see wants
 	Later     *View                   // of the rules that a rollout brings; nil until LaterView
@@ -104,6 +106,9 @@ func (s *Subject) MetadataVersion() string {
 	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, "reconcel.dev/") })
 	return fmt.Sprint(s.Self.GetLabels(), annotations) // Sorted by key.
 }
+
+// Rehearses reports whether the reconciliation only shows what another one would change.
+func (s *Subject) Rehearses() bool { return s.Findings != nil || s.DryRun != nil }
 
 // Generation returns the value for observedGeneration, or 0 for a kind without
 // the status subresource. For such a kind, each status write creates a new

@@ -220,6 +220,7 @@ const (
 	WhyGone       = "object was deleted"
 	WhyReplaced   = "object was replaced"
 	WhyPeriodic   = "periodic apply"
+	WhyRequested  = "reconcile requested"
 	WhySchema     = "schema changed"
 	WhyGate       = "gate opened"
 	WhyGenerated  = "generated values"

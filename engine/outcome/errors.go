@@ -126,6 +126,8 @@ const (
 	ReasonPaused          = "Paused"
 	ReasonPauseIgnored    = "PauseIgnored"
 	ReasonResumed         = "Resumed"
+
+	ReasonReconcileRequested = "ReconcileRequested"
 )
 
 // Types of the conditions that every custom resource with conditions gets. All but

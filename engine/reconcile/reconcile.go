@@ -79,6 +79,7 @@ func (e *Reconciler) Begin(ctx context.Context, pl *plan.Plan, req ident.Request
 		Shared: e.Shared, Cluster: e.Cluster, Primary: primary, Cache: cache, Cached: cached != nil &&
 			cached.GetUID() == req.UID, Req: req, Self: self,
 		Memory: memory, Admitted: admitted, Trigger: memory.Seen.See(primary.Digest, self, e.Started),
+		Request: rules.RequestOf(self.Content()),
 	}), nil
 }
 
@@ -193,6 +194,7 @@ func (p *Pass) Run(ctx context.Context) (outcome.Result, error) {
 	if p.Memory.Pause != plan.Running {
 		p.resume()
 	}
+	p.noteRequest()
 	defer func() {
 		if !p.Stale {
 			p.Memory.StaleSince = time.Time{}
@@ -219,6 +221,7 @@ func (p *Pass) Run(ctx context.Context) (outcome.Result, error) {
 	if p.Primary.Rollout != nil {
 		p.noteRollout(total.State)
 	}
+	p.reportRequest()
 	total = total.After(p.Reporter.Report(total))
 	total = total.After(p.scheduleReapply(total, now)).After(gate)
 	if p.Log.Enabled(ctx, slog.LevelDebug) { // Computing the arguments is expensive.

@@ -252,6 +252,9 @@ func (o *Object) Orphan() bool { return o.annotation(rules.AnnotationOrphan) == 
 // IndexMark returns the index of the object in a sequence as it is written on the object, or "".
 func (o *Object) IndexMark() string { return o.annotation(rules.AnnotationIndex) }
 
+// ReconciledAt returns the request of its primary for which the object was last applied, or "".
+func (o *Object) ReconciledAt() string { return o.annotation(rules.AnnotationReconciledAt) }
+
 // Installation returns the installation that applied the object last, as
 // namespace/name, or "". An annotation that another writer set, such as in a copy or a
 // restored backup, does not count.

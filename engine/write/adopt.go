@@ -27,11 +27,11 @@ func (p *ChildWriter) adopt(ctx context.Context, k ident.Kind, d *rules.Desired,
 	if err := w.Rejected.Stands(p.Subject, d.Hash, version); err != nil {
 		return decide.Step{}, err
 	}
-	var shares []rules.FieldValue
+	fields := p.Applier.requestMark(d)
 	if d.Child.Shared {
-		shares = p.Applier.sharesToApply(d, existing)
+		fields = p.Applier.sharesToApply(d, existing)
 	}
-	body, err := d.Complete(string(existing.GetUID()), version, shares)
+	body, err := d.Complete(string(existing.GetUID()), version, fields)
 	if err != nil {
 		return decide.Step{}, err
 	}

@@ -146,7 +146,8 @@ func (p *ChildWriter) Known(d *rules.Desired, w *access.Written, live *watch.Obj
 		Deleted:  live != nil && p.Memory.HasDeleted(live.GetUID()),
 		released: live != nil && p.View.Released(live, d.Identity),
 		again:    d.Done != nil && d.Done.AskedAgain(p.Self.Content()), retry: d.Done != nil && d.Done.Retried(p.Clock.Now()),
-		Renew: p.Reapply && p.reapplies(d, live) || live != nil && p.Admitted.Inherits(live) ||
+		Renew: p.Reapply && p.reapplies(d, live) || p.Applier.requested(d, live, w) ||
+			live != nil && p.Admitted.Inherits(live) ||
 			d.Child.Generates() && p.Applier.isDue(d, live) || p.View.PredatesSchema(d, live, w),
 	}
 }

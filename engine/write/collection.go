@@ -40,7 +40,7 @@ func (p *Children) ensureCollection(ctx context.Context, rule *rules.Rule, c *ru
 		t.note(d, became, err)
 	}
 	if len(missing) > 0 {
-		if rest, why := p.BackOff(c); rest > 0 {
+		if rest, why := p.BackOff(c); rest > 0 && !p.Requested {
 			t.add(t.position().Says(outcome.Waiting, outcome.ReasonWaiting, "%s", why).After(rest))
 		} else {
 			p.createAll(ctx, missing, t)

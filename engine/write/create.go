@@ -82,7 +82,7 @@ func (p *ChildWriter) prepareCreation(ctx context.Context, k ident.Kind, d *rule
 	if d.Child.Shared {
 		fields = append(fields, p.Applier.sharesToApply(d, nil)...)
 	}
-	body, err := d.Complete("", "1", fields)
+	body, err := d.Complete("", "1", append(fields, p.Applier.requestMark(d)...))
 	if err != nil {
 		return nil, decide.Step{}, err
 	}

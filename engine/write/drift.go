@@ -108,6 +108,11 @@ func (a *Applier) damp(ctx context.Context, k ident.Kind, d *rules.Desired, w *a
 	switch {
 	case a.Reapply && !drifted(d, live, w):
 		return func() { a.Journal.Did(outcome.Configured, d, decide.WhyPeriodic) }, nil
+	case a.requested(d, live, w) && !drifted(d, live, w):
+		return func() {
+			a.Requested = a.Requested || !a.Memory.Reconciled
+			a.Journal.Did(outcome.Configured, d, decide.WhyRequested)
+		}, nil
 	case a.Admitted.Inherits(live):
 		return func() { a.Journal.Did(outcome.Configured, d, decide.WhyTakenOver) }, nil
 	case !drifted(d, live, w) && a.View.PredatesSchema(d, live, w):
@@ -172,6 +177,7 @@ func (a *Applier) lostMarks(d *rules.Desired, answer *watch.Object) (lost []stri
 		{"annotation " + rules.AnnotationIndex, !decide.Moved(d, answer)},
 		{"annotation " + rules.AnnotationInstallation,
 			answer.GetAnnotations()[rules.AnnotationInstallation] == a.Installation},
+		{"annotation " + rules.AnnotationReconciledAt, len(a.requestMark(d)) == 0 || answer.ReconciledAt() == a.Request},
 	} {
 		if !mark.kept {
 			lost = append(lost, "the "+mark.key)

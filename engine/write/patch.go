@@ -67,9 +67,11 @@ func (p *Patches) EnsurePatch(ctx context.Context, by plan.Patcher, fields []byt
 	// writes.
 	now, wait, culprit := p.Clock.Now(), time.Duration(0), ""
 	before, repeats := w.Damper, w.Rejected.Repeats(hash)
-	if w.Hash == hash {
+	switch {
+	case w.Renew:
+	case w.Hash == hash:
 		wait, culprit = w.Damper.Repair(now), "another writer changed the fields that reconcel patches"
-	} else {
+	default:
 		wait = w.Damper.Change(now)
 	}
 	if wait > 0 {
@@ -89,16 +91,16 @@ func (p *Patches) EnsurePatch(ctx context.Context, by plan.Patcher, fields []byt
 // of an earlier version.
 func (p *Patches) MissingPatch(by plan.Patcher, fields []byte) (desired map[string]any, err error) {
 	w, own := p.Memory.Patch(by.Manager), by.Owned(p.Self)
-	moves := p.Self.Moves(by.Manager)
+	renew := p.Self.Moves(by.Manager) || w.Renew
 	if w.Hash == decide.PatchHash(fields) &&
-		(own == w.Fields && !moves && !w.Schema.Predates(p.Cache.Granular(), own, nil) || p.Self.OlderThan(w.Version)) {
+		(own == w.Fields && !renew && !w.Schema.Predates(p.Cache.Granular(), own, nil) || p.Self.OlderThan(w.Version)) {
 		return nil, nil // No other writer changed the patched fields.
 	}
 	if err := utiljson.Unmarshal(fields, &desired); err != nil {
 		return nil, err
 	}
 	rendering := func() map[string]any { return desired }
-	if owned := own.Set(); !moves && !w.Schema.Predates(p.Cache.Granular(), own, rendering) &&
+	if owned := own.Set(); !renew && !w.Schema.Predates(p.Cache.Granular(), own, rendering) &&
 		owned.Agrees(p.Self.Content(), desired) && !owned.Exceeds(desired) {
 		return nil, nil
 	}

@@ -138,7 +138,7 @@ func (a *Applier) write(ctx context.Context, k ident.Kind, d *rules.Desired, w *
 // writeOver applies the rendering to an object at a resourceVersion.
 func (a *Applier) writeOver(ctx context.Context, k ident.Kind, d *rules.Desired, w *access.Written,
 	state *watch.Object) error {
-	fields := decide.OwnedIgnored(d, state)
+	fields := append(decide.OwnedIgnored(d, state), a.requestMark(d)...)
 	if d.Child.Generates() {
 		made, err := a.generate(d, state)
 		if err != nil {

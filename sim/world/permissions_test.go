@@ -112,6 +112,7 @@ func usesWhatIsPrinted(t *testing.T, rule, resource string, primary *unstructure
 		step(patch(parts, "annotations", `"v":"drift"`))
 		step(parts.Delete(t.Context(), "one", metav1.DeleteOptions{}))
 	}
+	step(patch(primaries, "annotations", `"reconcel.dev/reconcile-at":"now"`))
 	step(patch(primaries, "labels", `"app":"other"`))
 	step(patch(primaries, "labels", `"app":"x"`))
 	step(primaries.Delete(t.Context(), "one", metav1.DeleteOptions{}))

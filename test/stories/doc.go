@@ -49,6 +49,7 @@ var All = []Story{
 	{"several kinds", kindsRules, tellKinds},
 	{"bundle", BundleRules, tellBundle},
 	{"shared objects", SharedRules, tellShared},
+	{"requested", requestedRules, tellRequested},
 	{"held", heldWith(10, "one"), tellHeld},
 	{"rollout", rolloutTo("one", "pause"), tellRollout},
 }

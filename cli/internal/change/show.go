@@ -52,7 +52,7 @@ func (c *Change) showObject(before, after *unstructured.Unstructured) {
 	}
 }
 
-var marks = []string{rules.AnnotationApplied, rules.AnnotationInstallation}
+var marks = []string{rules.AnnotationApplied, rules.AnnotationInstallation, rules.AnnotationReconciledAt}
 
 // copyMarks adds the annotations of the last apply to the compared fields of an
 // object.
