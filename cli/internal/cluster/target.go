@@ -1,12 +1,16 @@
 package cluster
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/cli/internal/exit"
 	"reconcel/engine/discover"
+	"reconcel/rules"
 )
 
 // A Target selects resources on the command line, as for kubectl.
@@ -32,4 +36,42 @@ func (t Target) IsOf(gvk schema.GroupVersionKind, k *discover.Kind) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return name != "" && (t.kind == name || t.kind == name+"."+gvk.Group)
 	})
+}
+
+// KindIn returns the kind that the target names, of those that the API server serves. incomplete says which are not
+// known.
+func (t Target) KindIn(served []discover.Kind, incomplete error) (*discover.Kind, error) {
+	var found *discover.Kind
+	var names []string
+	for i := range served {
+		if k := &served[i]; t.IsOf(k.GVK, k) {
+			found = k
+			names = append(names, k.GVR.GroupResource().String())
+		}
+	}
+	switch {
+	case len(names) == 0 && incomplete != nil:
+		return nil, fmt.Errorf("%s: %w", t.Text, incomplete)
+	case len(names) == 0:
+		return nil, exit.Misused("%q: the API server does not serve that kind", t.Text)
+	case len(names) > 1:
+		slices.Sort(names)
+		return nil, exit.Misused("%q: several kinds have that name, add the group: %s", t.Text, strings.Join(names, ", "))
+	}
+	return found, nil
+}
+
+// Kind returns the kind that a target names: of the primaries of rules, unless program is nil, and else of all kinds.
+func (c *Cluster) Kind(ctx context.Context, program *rules.Program, t Target) (*discover.Kind, error) {
+	if program != nil {
+		_, k, err := c.Primary(ctx, program, t)
+		if err != nil && !discover.IsUnavailable(err) || k != nil {
+			return k, err
+		}
+	}
+	served, incomplete, err := c.Served(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return t.KindIn(served, incomplete)
 }

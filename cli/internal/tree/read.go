@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"reconcel/cli/internal/cluster"
-	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/rendered"
 	"reconcel/engine/discover"
 	"reconcel/rules"
@@ -64,24 +63,8 @@ func New(ctx context.Context, live *cluster.Cluster, q Query) (*Reader, error) {
 			return r, err
 		}
 	}
-	var names []string
-	for i := range served {
-		if k := &served[i]; q.Target.IsOf(k.GVK, k) {
-			r.kind = k
-			names = append(names, k.GVR.GroupResource().String())
-		}
-	}
-	switch {
-	case len(names) == 0 && incomplete != nil:
-		return nil, fmt.Errorf("%s: %w", q.Target.Text, incomplete)
-	case len(names) == 0:
-		return nil, exit.Misused("%q: the API server does not serve that kind", q.Target.Text)
-	case len(names) == 1:
-		return r, nil
-	}
-	slices.Sort(names)
-	return nil, exit.Misused("%q: several kinds have that name, add the group: %s", q.Target.Text,
-		strings.Join(names, ", "))
+	r.kind, err = q.Target.KindIn(served, incomplete)
+	return r, err
 }
 
 func (r *Reader) problem(format string, args ...any) {
