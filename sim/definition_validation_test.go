@@ -40,3 +40,20 @@ spec:
 		}
 	}
 }
+
+// TestADefinitionWithAnEmptySchemaIsRejected has a schema without openAPIV3Schema.
+func TestADefinitionWithAnEmptySchemaIsRejected(t *testing.T) {
+	_, err := newWorld(t).tryApply("alice", `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: tops.sim.reconcel.dev}
+spec:
+  group: sim.reconcel.dev
+  scope: Namespaced
+  names: {kind: Top, plural: tops}
+  versions: [{name: v1, served: true, storage: true, schema: {}}]
+`)
+	if err == nil || !strings.Contains(err.Error(), "spec.versions[0].schema.openAPIV3Schema: Required value") {
+		t.Error(err)
+	}
+}

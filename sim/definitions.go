@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"maps"
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -52,4 +55,27 @@ func (c *Cluster) cleanUpResources(definition *unstructured.Unstructured) {
 	if len(c.objects[defines]) == 0 {
 		c.withoutFinalizer(definition, cleanUpResources)
 	}
+}
+
+// storedVersion adds the version in which a CRD is stored now to those in which its objects may be stored.
+func storedVersion(u *unstructured.Unstructured) {
+	before, _ := u.Object["status"].(map[string]any)
+	status := map[string]any{}
+	maps.Copy(status, before) // The old object has the same one.
+	status["storedVersions"] = withStorageVersion(u)
+	u.Object["status"] = status
+}
+
+// withStorageVersion returns the versions in which objects of a CRD may be stored, with the one in which they are
+// stored now.
+func withStorageVersion(u *unstructured.Unstructured) []any {
+	stored, _, _ := unstructured.NestedSlice(u.Object, "status", "storedVersions")
+	versions, _, _ := unstructured.NestedSlice(u.Object, "spec", "versions")
+	for _, v := range versions {
+		version, _ := v.(map[string]any)
+		if version["storage"] == true && !slices.Contains(stored, version["name"]) {
+			stored = append(stored, version["name"])
+		}
+	}
+	return stored
 }

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -176,15 +175,7 @@ func (s *subject) establish() {
 	if names, given, _ := unstructured.NestedMap(s.object.Object, "spec", "names"); given {
 		s.status["acceptedNames"] = names
 	}
-	stored, _ := s.status["storedVersions"].([]any)
-	versions, _, _ := unstructured.NestedSlice(s.object.Object, "spec", "versions")
-	for _, v := range versions {
-		version, _ := v.(map[string]any)
-		if version["storage"] == true && !slices.Contains(stored, version["name"]) {
-			stored = append(stored, version["name"])
-		}
-	}
-	s.status["storedVersions"] = stored
+	s.status["storedVersions"] = withStorageVersion(s.object)
 }
 
 // readyPod makes a Pod run. One that is not restarted has completed.

@@ -129,7 +129,7 @@ func (c *Cluster) validate(k *schema.Kind, subresource string, u, old *unstructu
 		return append(errs, c.Kinds().custom(k).validation().validate(subresource, u, old)...)
 	}
 	if k.GVK.GroupKind() == definitionKind && subresource == "" {
-		errs = append(errs, invalidDefinition(u, old)...)
+		errs = append(errs, schema.InvalidDefinition(u, old)...)
 	}
 	errs = append(errs, invalidFinalizers(u)...)
 	errs = append(errs, contradictoryStrategy(k.GVK.GroupKind(), u)...)

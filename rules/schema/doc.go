@@ -20,5 +20,10 @@
 // kinds, the API server does this in Go code, of which package sim has a part. Unknown
 // reports unknown fields of all kinds.
 //
+// # CustomResourceDefinitions
+//
+// InvalidDefinition validates them as the API server does, for the cluster in memory. Flaws
+// finds the same in files, and what the API server accepts although it is a mistake.
+//
 // Run `make schemas` to take a new copy of the schemas from the development cluster.
 package schema

@@ -2,28 +2,74 @@ package schema
 
 import (
 	"fmt"
-	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Flaws returns why the API server rejects or ignores parts of a
-// CustomResourceDefinition of apiextensions.k8s.io/v1: unknown fields, and the rules of
+// Flaws returns why the API server rejects or ignores parts of a CustomResourceDefinition of apiextensions.k8s.io/v1:
+// what definitionCheck finds, and fields and schemas by the rules of
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/.
 func Flaws(object map[string]any) []Flaw {
+	found := flawsOfSchemas(object)
+	crd, err := definitionOf(object)
+	if err != nil {
+		return append(found, Flaw{Path: "spec", Message: err.Error()})
+	}
+	d := &definitionCheck{crd: crd}
+	d.name()
+	d.spec(field.NewPath("spec"))
+	d.keeping()
+	for _, err := range d.errs {
+		if f := (Flaw{Path: writtenPath(err.Field), Message: errorText(err)}); !slices.Contains(found, f) {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// toWritten replaces how the API server calls what a CRD has in its only version.
+var toWritten = strings.NewReplacer("spec.validation.", "spec.versions[0].schema.",
+	"spec.subresources.", "spec.versions[0].subresources.",
+	"spec.additionalPrinterColumns[", "spec.versions[0].additionalPrinterColumns[", ".JSONPath", ".jsonPath")
+
+// property matches a property in the path of an error.
+var property = regexp.MustCompile(`\.properties\[([^\]]*)\]`)
+
+// writtenPath returns the path of a field as a CRD has it.
+func writtenPath(path string) string {
+	if path == "spec.version" {
+		return "spec.versions[0].name"
+	}
+	return property.ReplaceAllStringFunc(toWritten.Replace(path), func(step string) string {
+		return joinPath(".properties", property.FindStringSubmatch(step)[1])
+	})
+}
+
+// errorText returns the first line of an error, with its value if that is a text.
+func errorText(err *field.Error) string {
+	text := err.ErrorBody()
+	if _, short := err.BadValue.(string); err.Type == field.ErrorTypeInvalid && !short {
+		text = err.Detail
+	}
+	text, _, _ = strings.Cut(text, "\n")
+	return text
+}
+
+// flawsOfSchemas returns unknown fields, and the flaws of schemas that definitionCheck does not find.
+func flawsOfSchemas(object map[string]any) []Flaw {
 	set := Builtin()
 	kind := set.Kind(runtimeschema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1",
 		Kind: "CustomResourceDefinition"})
-	f := &flaws{crd: &unstructured.Unstructured{Object: object}, keys: set.keysOfSchemas(kind)}
+	f := &flaws{keys: set.keysOfSchemas(kind)}
 	for _, u := range set.Unknown(kind, object) {
 		f.addAccepted(u.Path, "unknown field%s", meant(u))
 	}
-	f.names()
-	f.versions()
+	f.versions(object)
 	return f.found
 }
 
@@ -37,7 +83,6 @@ type Flaw struct {
 func (f Flaw) String() string { return f.Path + ": " + f.Message }
 
 type flaws struct {
-	crd   *unstructured.Unstructured
 	keys  []string // that a schema may have, sorted
 	found []Flaw
 }
@@ -51,11 +96,6 @@ func (f *flaws) addAccepted(path, format string, args ...any) {
 	f.found = append(f.found, Flaw{Path: path, Message: fmt.Sprintf(format, args...), Accepted: true})
 }
 
-func (f *flaws) text(fields ...string) string {
-	s, _, _ := unstructured.NestedString(f.crd.Object, fields...)
-	return s
-}
-
 // meant suggests a field that differs in upper and lower case, or in a missing letter at
 // the end.
 func meant(u UnknownField) string {
@@ -67,115 +107,20 @@ func meant(u UnknownField) string {
 	return ""
 }
 
-func (f *flaws) names() {
-	group, plural := f.text("spec", "group"), f.text("spec", "names", "plural")
-	if !strings.Contains(group, ".") {
-		f.add("spec.group", "%q has no dot: write a domain, such as example.com", group)
-	}
-	if want := plural + "." + group; f.crd.GetName() != want {
-		f.add("metadata.name", "must be spec.names.plural and spec.group: %s", want)
-	}
-	if scope := f.text("spec", "scope"); scope != "Namespaced" && scope != "Cluster" {
-		f.add("spec.scope", "%q is not Namespaced or Cluster", scope)
-	}
-	for _, key := range []string{"plural", "singular"} {
-		f.label("spec.names."+key, f.text("spec", "names", key))
-	}
-	for _, key := range []string{"kind", "listKind"} {
-		f.label("spec.names."+key, strings.ToLower(f.text("spec", "names", key)))
-	}
-	for _, key := range []string{"shortNames", "categories"} {
-		names, _, _ := unstructured.NestedStringSlice(f.crd.Object, "spec", "names", key)
-		for i, name := range names {
-			f.label(fmt.Sprintf("spec.names.%s[%d]", key, i), name)
-		}
-	}
-	if kind := f.text("spec", "names", "kind"); kind != "" && kind == f.text("spec", "names", "listKind") {
-		f.add("spec.names.listKind", "must not be the kind itself: write %sList", kind)
-	}
-	if keeps, _, _ := unstructured.NestedBool(f.crd.Object, "spec", "preserveUnknownFields"); keeps {
-		f.add("spec.preserveUnknownFields", "must be false: write x-kubernetes-preserve-unknown-fields in the schema")
-	}
-}
-
-// label finds a name that is not a DNS label.
-func (f *flaws) label(path, name string) {
-	if name != "" && len(validation.IsDNS1035Label(name)) > 0 {
-		f.add(path, "%q is not a name of at most 63 lower-case letters, digits and -, which begins with a letter", name)
-	}
-}
-
-func (f *flaws) versions() {
-	versions, _, _ := unstructured.NestedSlice(f.crd.Object, "spec", "versions")
-	served, stored := 0, 0
-	names := map[any]bool{}
+func (f *flaws) versions(object map[string]any) {
+	versions, _, _ := unstructured.NestedSlice(object, "spec", "versions")
+	served := false
 	for i, v := range versions {
 		version, _ := v.(map[string]any)
-		path := fmt.Sprintf("spec.versions[%d]", i)
-		if version["served"] == true {
-			served++
+		served = served || version["served"] == true
+		if root, _, _ := unstructured.NestedMap(version, "schema", "openAPIV3Schema"); root != nil {
+			path := fmt.Sprintf("spec.versions[%d].schema.openAPIV3Schema", i)
+			f.root(path, root, version)
+			f.schema(path, root)
 		}
-		if version["storage"] == true {
-			stored++
-		}
-		if names[version["name"]] {
-			f.add(path+".name", "%v is there twice", version["name"])
-		}
-		names[version["name"]] = true
-		name, _ := version["name"].(string)
-		f.label(path+".name", name)
-		f.columns(path, version)
-		f.scale(path, version)
-		root, _, _ := unstructured.NestedMap(version, "schema", "openAPIV3Schema")
-		if root == nil {
-			f.add(path, "has no schema.openAPIV3Schema")
-			continue
-		}
-		if root["type"] != "object" && (root["type"] != nil || root[preserveUnknown] != true) {
-			f.add(path+".schema.openAPIV3Schema.type", "must be object")
-		}
-		f.root(path+".schema.openAPIV3Schema", root, version)
-		f.schema(path+".schema.openAPIV3Schema", root)
 	}
-	if stored != 1 {
-		f.add("spec.versions", "%d versions have storage: true, one must", stored)
-	}
-	if served == 0 {
+	if !served {
 		f.addAccepted("spec.versions", "none has served: true, so there are no such objects")
-	}
-}
-
-// columnTypes are the types of additionalPrinterColumns.
-var columnTypes = []string{"boolean", "date", "integer", "number", "string"}
-
-// columns finds columns of kubectl get that the API server rejects.
-func (f *flaws) columns(path string, version map[string]any) {
-	columns, _, _ := unstructured.NestedSlice(version, "additionalPrinterColumns")
-	for i, c := range columns {
-		column, _ := c.(map[string]any)
-		at := fmt.Sprintf("%s.additionalPrinterColumns[%d]", path, i)
-		if column["name"] == nil {
-			f.add(at, "has no name")
-		}
-		if kind, _ := column["type"].(string); !slices.Contains(columnTypes, kind) {
-			f.add(at+".type", "%q is not one of %s", kind, strings.Join(columnTypes, ", "))
-		}
-		if from, _ := column["jsonPath"].(string); !strings.HasPrefix(from, ".") {
-			f.add(at+".jsonPath", "%q does not begin with a dot, such as .spec.replicas", from)
-		}
-	}
-}
-
-// scale finds fields of the scale subresource that the API server rejects.
-func (f *flaws) scale(path string, version map[string]any) {
-	scale, scaled, _ := unstructured.NestedMap(version, "subresources", "scale")
-	if !scaled {
-		return
-	}
-	for key, in := range map[string]string{"specReplicasPath": ".spec.", "statusReplicasPath": ".status."} {
-		if from, _ := scale[key].(string); !strings.HasPrefix(from, in) {
-			f.add(path+".subresources.scale."+key, "%q does not begin with %s", from, in)
-		}
 	}
 }
 
@@ -246,61 +191,4 @@ func (f *flaws) mapKeys(path string, keys []any, items map[string]any) {
 			f.add(at, "%s must not be nullable", key)
 		}
 	}
-}
-
-// conditional are the keys under which a schema restricts values and defines nothing.
-var conditional = []string{"allOf", "anyOf", "oneOf", "not"}
-
-// defining are the keys that a schema under them must not have.
-var defining = []string{"type", "additionalProperties", "default", "title", "description", "nullable", preserveUnknown,
-	embeddedResource,
-	"x-kubernetes-int-or-string", listType, listMapKeys, mapType, "x-kubernetes-validations"}
-
-// conditions finds schemas under allOf and the like that define something: the API server
-// calls such a schema not structural.
-func (f *flaws) conditions(path string, s map[string]any) {
-	for _, key := range conditional {
-		if key == "anyOf" && isIntOrString(s[key]) {
-			continue
-		}
-		if one, ok := s[key].(map[string]any); ok {
-			f.condition(path+"."+key, one)
-		}
-		several, _ := s[key].([]any)
-		for i, v := range several {
-			if one, ok := v.(map[string]any); ok {
-				f.condition(fmt.Sprintf("%s.%s[%d]", path, key, i), one)
-			}
-		}
-	}
-}
-
-func (f *flaws) condition(path string, s map[string]any) {
-	for _, key := range defining {
-		if isSet(s[key]) {
-			f.add(path+"."+key, "is not allowed under allOf, anyOf, oneOf and not: write it outside of them")
-		}
-	}
-	f.conditions(path, s)
-	properties, _ := s["properties"].(map[string]any)
-	for _, key := range slices.Sorted(maps.Keys(properties)) {
-		if p, ok := properties[key].(map[string]any); ok {
-			f.condition(joinPath(path+".properties", key), p)
-		}
-	}
-	if items, ok := s["items"].(map[string]any); ok {
-		f.condition(path+".items", items)
-	}
-}
-
-// isIntOrString reports whether anyOf allows integers and texts, the only types that may
-// stand there.
-func isIntOrString(anyOf any) bool {
-	list, _ := anyOf.([]any)
-	if len(list) != 2 {
-		return false
-	}
-	first, _ := list[0].(map[string]any)
-	second, _ := list[1].(map[string]any)
-	return len(first) == 1 && len(second) == 1 && first["type"] == "integer" && second["type"] == "string"
 }

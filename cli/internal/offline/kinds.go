@@ -80,14 +80,11 @@ func (k Kinds) define(o *files.Object) []schema.Flaw {
 			Message: fmt.Sprintf("%s is no longer served by Kubernetes: write %s", o.Unstructured.GetAPIVersion(),
 				crdKind.GroupVersion())}}
 	}
-	gk, err := schema.Defined(o.Unstructured.Object)
-	flaws := schema.Flaws(o.Unstructured.Object)
-	switch other := k.from[gk]; {
-	case err != nil && len(flaws) == 0:
-		return []schema.Flaw{{Path: "spec", Message: err.Error()}}
-	case other != nil:
+	gk, _ := schema.Defined(o.Unstructured.Object) // What it misses is a flaw.
+	if other := k.from[gk]; other != nil {
 		return []schema.Flaw{{Path: "spec.names", Message: other.File + " defines that kind too"}}
 	}
+	flaws := schema.Flaws(o.Unstructured.Object)
 	if len(flaws) == 0 {
 		k.from[gk] = o
 	}

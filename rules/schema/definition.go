@@ -1,9 +1,8 @@
-package sim
+package schema
 
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -19,25 +18,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"reconcel/rules/schema"
 )
 
-// The API server validates CustomResourceDefinitions in a package that brings gRPC and 21 MB along. Schemas and rules
-// are validated here by its other packages, and what they leave over by rules/schema.
+// The API server validates CustomResourceDefinitions in a package that brings gRPC and 20 MB along. What its other
+// packages validate, schemas and rules above all, is validated here in its words, and the rest in those of Flaws.
 
-// invalidDefinition returns why the API server rejects a CustomResourceDefinition, or the change of an old one.
-func invalidDefinition(u, old *unstructured.Unstructured) field.ErrorList {
-	crd, err := definitionOf(u)
+// InvalidDefinition returns why the API server rejects a CustomResourceDefinition, or the change of an old one.
+func InvalidDefinition(u, old *unstructured.Unstructured) field.ErrorList {
+	crd, err := definitionOf(u.Object)
 	if err != nil {
 		return field.ErrorList{field.Invalid(field.NewPath("spec"), nil, err.Error())}
 	}
 	d := &definitionCheck{crd: crd}
-	if want := crd.Spec.Names.Plural + "." + crd.Spec.Group; old == nil && crd.Name != want {
-		d.invalid(field.NewPath("metadata", "name"), crd.Name, `must be spec.names.plural+"."+spec.group`)
-	}
-	if old != nil {
-		was, err := definitionOf(old)
+	if old == nil {
+		d.name()
+	} else {
+		was, err := definitionOf(old.Object)
 		switch {
 		case err != nil: // Its names cannot be compared.
 		case equality.Semantic.DeepEqual(crd.Spec, was.Spec):
@@ -48,22 +44,23 @@ func invalidDefinition(u, old *unstructured.Unstructured) field.ErrorList {
 	}
 	d.spec(field.NewPath("spec"))
 	d.stored(field.NewPath("status", "storedVersions"))
-	if keeps := crd.Spec.PreserveUnknownFields; keeps != nil && *keeps {
-		d.invalid(field.NewPath("spec", "preserveUnknownFields"), true, "cannot set to true, set "+
-			"x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead")
-	}
-	if len(d.errs) == 0 {
-		d.flaws(u)
+	d.approval()
+	d.keeping()
+	for _, f := range flawsOfSchemas(u.Object) {
+		if !f.Accepted {
+			d.errs = append(d.errs, field.Forbidden(field.NewPath(f.Path), f.Message))
+		}
 	}
 	return d.errs
 }
 
 // definitionOf returns a CRD as the API server validates it: what all versions have in common is there once.
-func definitionOf(u *unstructured.Unstructured) (*apiextensions.CustomResourceDefinition, error) {
+func definitionOf(object map[string]any) (*apiextensions.CustomResourceDefinition, error) {
 	given, crd := &apiextensionsv1.CustomResourceDefinition{}, &apiextensions.CustomResourceDefinition{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, given); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, given); err != nil {
 		return nil, err
 	}
+	apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&given.Spec)
 	return crd, apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(given, crd,
 		nil)
 }
@@ -80,6 +77,12 @@ func (d *definitionCheck) invalid(at *field.Path, value any, why string) {
 
 func (d *definitionCheck) required(at *field.Path, why string) {
 	d.errs = append(d.errs, field.Required(at, why))
+}
+
+func (d *definitionCheck) name() {
+	if want := d.crd.Spec.Names.Plural + "." + d.crd.Spec.Group; d.crd.Name != want {
+		d.invalid(field.NewPath("metadata", "name"), d.crd.Name, `must be spec.names.plural+"."+spec.group`)
+	}
 }
 
 // label requires a DNS label, if there is a name.
@@ -111,8 +114,6 @@ func (d *definitionCheck) spec(at *field.Path) {
 		d.invalid(at.Child("group"), spec.Group, strings.Join(errs, ","))
 	case !strings.Contains(spec.Group, "."):
 		d.invalid(at.Child("group"), spec.Group, "should be a domain with at least one dot")
-	case apihelpers.IsProtectedCommunityGroup(spec.Group):
-		d.approval()
 	}
 	switch scopes := []apiextensions.ResourceScope{apiextensions.ClusterScoped,
 		apiextensions.NamespaceScoped}; {
@@ -123,10 +124,18 @@ func (d *definitionCheck) spec(at *field.Path) {
 	}
 	d.versions(at.Child("versions"))
 	d.names(at.Child("names"))
-	if of := spec.Validation; of != nil {
+	if of := spec.Validation; of != nil && of.OpenAPIV3Schema != nil {
 		d.schema(at.Child("validation"), of)
 	}
 	d.shown(at, spec.Subresources, spec.AdditionalPrinterColumns)
+}
+
+// keeping rejects a CRD that keeps unknown fields in all objects.
+func (d *definitionCheck) keeping() {
+	if keeps := d.crd.Spec.PreserveUnknownFields; keeps != nil && *keeps {
+		d.invalid(field.NewPath("spec", "preserveUnknownFields"), true, "cannot set to true, set "+
+			"x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead")
+	}
 }
 
 // stored validates which versions have been stored.
@@ -152,6 +161,9 @@ func (d *definitionCheck) stored(at *field.Path) {
 
 // approval requires the annotation of APIs of the Kubernetes project.
 func (d *definitionCheck) approval() {
+	if !apihelpers.IsProtectedCommunityGroup(d.crd.Spec.Group) {
+		return
+	}
 	state, reason := apihelpers.GetAPIApprovalState(d.crd.Annotations)
 	at := field.NewPath("metadata", "annotations").Key(apiextensionsv1.KubeAPIApprovedAnnotation)
 	switch state {
@@ -278,7 +290,7 @@ func (d *definitionCheck) schema(at *field.Path, of *apiextensions.CustomResourc
 	}
 	structural, err := structuralschema.NewStructural(of.OpenAPIV3Schema)
 	if err != nil {
-		return // The flaws tell more.
+		return // Flaws tells more.
 	}
 	d.errs = append(d.errs, structuralschema.ValidateStructural(inside, structural)...)
 	if len(d.errs) > before {
@@ -296,31 +308,5 @@ func (d *definitionCheck) schema(at *field.Path, of *apiextensions.CustomResourc
 	d.errs = append(d.errs, rules.errs...)
 	if _, _, err := crvalidation.NewSchemaValidator(of.OpenAPIV3Schema); err != nil && len(d.errs) == before {
 		d.invalid(at, "", fmt.Sprintf("error building validator: %v", err))
-	}
-}
-
-// flaws adds what else the API server rejects, in other words than its own.
-func (d *definitionCheck) flaws(u *unstructured.Unstructured) {
-	for _, f := range schema.Flaws(u.Object) {
-		if !f.Accepted {
-			d.errs = append(d.errs, field.Forbidden(field.NewPath(f.Path), f.Message))
-		}
-	}
-}
-
-// storedVersion adds the version in which a CRD is stored now to those in which its objects may be stored.
-func storedVersion(u *unstructured.Unstructured) {
-	stored, _, _ := unstructured.NestedStringSlice(u.Object, "status", "storedVersions")
-	versions, _, _ := unstructured.NestedSlice(u.Object, "spec", "versions")
-	for _, v := range versions {
-		version, _ := v.(map[string]any)
-		if name, _ := version["name"].(string); version["storage"] == true && !slices.Contains(stored, name) {
-			before, _ := u.Object["status"].(map[string]any)
-			status := map[string]any{}
-			maps.Copy(status, before) // The old object has the same one.
-			u.Object["status"] = status
-			_ = unstructured.SetNestedStringSlice(status, append(stored, name), "storedVersions") // It is a map.
-			return
-		}
 	}
 }
