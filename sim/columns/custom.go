@@ -5,19 +5,10 @@ import (
 	"fmt"
 	"reflect"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/jsonpath"
 )
-
-// printerColumn is an element of additionalPrinterColumns.
-type printerColumn struct {
-	Name        string `json:"name"`
-	Type        string `json:"type"`
-	Format      string `json:"format"`
-	Description string `json:"description"`
-	Priority    int32  `json:"priority"`
-	JSONPath    string `json:"jsonPath"`
-}
 
 // Custom returns the columns of one version of a CRD, from its additionalPrinterColumns. Without any, these are the
 // name and the age. With an error it returns the columns before the one that is wrong, which the API server shows.
@@ -27,7 +18,7 @@ func Custom(printerColumns []any) (Columns, error) {
 	}
 	columns := []column{name}
 	for i, v := range printerColumns {
-		printed := part[printerColumn](v)
+		printed := part[apiextensionsv1.CustomResourceColumnDefinition](v)
 		if printed == nil {
 			return Columns{columns}, fmt.Errorf("additionalPrinterColumns[%d] is not a column", i)
 		}

@@ -3,12 +3,15 @@ package reference
 import (
 	"cmp"
 	_ "embed" // for the template
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"text/template/parse"
+
+	v1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 )
 
 // pageTemplate is a template of text/template, without methods, variables and pipelines.
@@ -89,31 +92,6 @@ func operand(arg parse.Node, dot reflect.Value) reflect.Value {
 	return dot
 }
 
-// A definition is what a page needs of a CustomResourceDefinition besides its schemas.
-type definition struct {
-	Spec struct {
-		Names struct {
-			Plural, Singular       string
-			ShortNames, Categories []string
-		}
-		Versions []version
-	}
-}
-
-// A version is one version of a CRD.
-type version struct {
-	Name                     string
-	Served, Deprecated       bool
-	DeprecationWarning       string
-	AdditionalPrinterColumns []struct {
-		Name, Description string
-		Priority          int
-	}
-	Subresources struct {
-		Scale struct{ SpecReplicasPath string }
-	}
-}
-
 // A Column is one that kubectl get shows.
 type Column struct {
 	Name        Text
@@ -123,16 +101,12 @@ type Column struct {
 
 // define adds what the CRD of a kind says about names, versions and columns.
 func (p *Page) define(crd map[string]any, used string) error {
-	text, err := json.Marshal(crd)
-	if err != nil {
-		return err
-	}
-	d := &definition{}
-	if err := json.Unmarshal(text, d); err != nil {
+	d := &v1.CustomResourceDefinition{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(crd, d); err != nil {
 		return fmt.Errorf("read the CustomResourceDefinition: %w", err)
 	}
 	var served []Markdown
-	found := version{}
+	found := v1.CustomResourceDefinitionVersion{}
 	for _, v := range d.Spec.Versions {
 		switch {
 		case v.Name == used:
@@ -148,9 +122,11 @@ func (p *Page) define(crd map[string]any, used string) error {
 	p.Categories = enumerate("and", codes(d.Spec.Names.Categories))
 	p.OtherVersions = enumerate("and", served)
 	if found.Deprecated {
-		p.Warning = Text(cmp.Or(found.DeprecationWarning, "This version is deprecated."))
+		p.Warning = Text(cmp.Or(ptr.Deref(found.DeprecationWarning, ""), "This version is deprecated."))
 	}
-	p.Scaled = Code(found.Subresources.Scale.SpecReplicasPath)
+	if of := found.Subresources; of != nil && of.Scale != nil {
+		p.Scaled = Code(of.Scale.SpecReplicasPath)
+	}
 	for _, c := range found.AdditionalPrinterColumns {
 		p.Columns = append(p.Columns, Column{Text(c.Name), prose(c.Description), c.Priority > 0})
 	}
