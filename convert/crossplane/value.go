@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/cel-go/common/ast"
 
+	"reconcel/rules/expr"
 	"reconcel/rules/expr/unchecked"
 	"reconcel/rules/source"
 )
@@ -97,7 +98,7 @@ func parts(e ast.Expr) (all []part) {
 		e.AsCall().Args()[0].Kind() != ast.ListKind {
 		return whole
 	}
-	text, _ := unchecked.StringOf(e.AsCall().Target())
+	text, _ := expr.LiteralString(e.AsCall().Target())
 	args := e.AsCall().Args()[0].AsList().Elements()
 	texts := strings.Split(strings.ReplaceAll(text, "%d", "%s"), "%s")
 	if len(texts) != len(args)+1 || strings.Contains(strings.Join(texts, ""), "%") || strings.Join(texts, "") == "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
+	"reconcel/rules/expr"
 	"reconcel/rules/expr/unchecked"
 	"reconcel/rules/source"
 )
@@ -86,7 +87,7 @@ func (c *converter) interpolated(n *source.Node, at place) *source.Node {
 		if e == nil {
 			return nil
 		}
-		if text, literal := unchecked.StringOf(e); literal { // It stands for a literal ${.
+		if text, literal := expr.LiteralString(e); literal { // It stands for a literal ${.
 			out.Parts = append(out.Parts, source.Part{Text: text})
 			continue
 		}
@@ -219,7 +220,7 @@ func hexOfHash(c ast.CallExpr) ast.Expr {
 	if !c.IsMemberFunction() || len(c.Args()) != 1 || c.Args()[0].Kind() != ast.ListKind {
 		return nil
 	}
-	verb, _ := unchecked.StringOf(c.Target())
+	verb, _ := expr.LiteralString(c.Target())
 	items := c.Args()[0].AsList().Elements()
 	if verb != "%x" || len(items) != 1 || items[0].Kind() != ast.CallKind ||
 		unchecked.NamespaceOf(items[0].AsCall()) != "hash" {

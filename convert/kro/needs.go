@@ -8,6 +8,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 
 	"reconcel/convert/foreign"
+	"reconcel/rules/expr"
 	"reconcel/rules/expr/unchecked"
 	"reconcel/rules/source"
 )
@@ -67,7 +68,7 @@ func pathOf(e ast.Expr, locals []unchecked.Local, iterators map[string][]string)
 		switch c.FunctionName() {
 		case operators.Index:
 			path, known := pathOf(c.Args()[0], locals, iterators)
-			key, literal := unchecked.StringOf(c.Args()[1])
+			key, literal := expr.LiteralString(c.Args()[1])
 			return append(slices.Clone(path), key), known && literal
 		case "filter", "sortBy":
 			return pathOf(c.Target(), locals, iterators)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 
+	"reconcel/rules/expr"
 	"reconcel/rules/expr/unchecked"
 	"reconcel/rules/source"
 )
@@ -86,7 +87,7 @@ func (w *wording) part(p source.Part) string {
 
 // textOf returns the text that an expression gives, if it is put together from fields.
 func (w *wording) textOf(e ast.Expr) (string, bool) {
-	if s, ok := unchecked.StringOf(e); ok {
+	if s, ok := expr.LiteralString(e); ok {
 		return s, true
 	}
 	if root, path, ok := pathOf(e); ok {
@@ -142,7 +143,7 @@ func pathOf(e ast.Expr) (root, path string, ok bool) {
 		if !slices.Contains([]string{operators.OptSelect, operators.Index, operators.OptIndex}, call.FunctionName()) {
 			return "", "", false
 		}
-		key, isText := unchecked.StringOf(call.Args()[1])
+		key, isText := expr.LiteralString(call.Args()[1])
 		root, path, ok = pathOf(call.Args()[0])
 		return root, join(path, key), ok && isText
 	}

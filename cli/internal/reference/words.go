@@ -7,6 +7,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 
+	"reconcel/rules/expr"
 	"reconcel/rules/expr/unchecked"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
@@ -167,7 +168,7 @@ func (w *wording) claimOf(e ast.Expr) (claim, bool) {
 	case name == "exists" && len(args) == 1 && !call.IsMemberFunction():
 		return say(args[0], " exists", " does not exist")
 	case name == "isTrue" && len(args) == 2:
-		condition, isText := unchecked.StringOf(args[1])
+		condition, isText := expr.LiteralString(args[1])
 		c, ok := say(args[0], " has the condition "+code(condition), " does not have the condition "+code(condition))
 		return c, ok && isText
 	}

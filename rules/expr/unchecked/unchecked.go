@@ -10,9 +10,9 @@ import (
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/parser"
 
+	"reconcel/rules/expr"
 	"reconcel/rules/source"
 )
 
@@ -69,30 +69,22 @@ func Visit(e ast.Expr, visit Visitor) { walk(e, nil, visit) }
 
 func walk(e ast.Expr, locals []Local, visit Visitor) {
 	visit(e, locals)
-	switch e.Kind() {
-	case ast.SelectKind:
-		walk(e.AsSelect().Operand(), locals, visit)
-	case ast.ListKind:
-		for _, item := range e.AsList().Elements() {
-			walk(item, locals, visit)
+	if e.Kind() != ast.CallKind {
+		for _, part := range expr.Parts(e) {
+			walk(part, locals, visit)
 		}
-	case ast.MapKind:
-		for _, item := range e.AsMap().Entries() {
-			walk(item.AsMapEntry().Key(), locals, visit)
-			walk(item.AsMapEntry().Value(), locals, visit)
-		}
-	case ast.CallKind:
-		c := e.AsCall()
-		if c.IsMemberFunction() {
-			walk(c.Target(), locals, visit)
-		}
-		own := declared(c)
-		for i, arg := range c.Args() {
-			if i >= own.from {
-				walk(arg, slices.Concat(locals, own.locals), visit)
-			} else if i >= len(own.locals) {
-				walk(arg, locals, visit)
-			}
+		return
+	}
+	c := e.AsCall()
+	if c.IsMemberFunction() {
+		walk(c.Target(), locals, visit)
+	}
+	own := declared(c)
+	for i, arg := range c.Args() {
+		if i >= own.from {
+			walk(arg, slices.Concat(locals, own.locals), visit)
+		} else if i >= len(own.locals) {
+			walk(arg, locals, visit)
 		}
 	}
 }
@@ -149,15 +141,6 @@ func FindLocal(locals []Local, name string) (Local, bool) {
 		}
 	}
 	return Local{}, false
-}
-
-// StringOf returns the text of a literal.
-func StringOf(e ast.Expr) (string, bool) {
-	if e.Kind() != ast.LiteralKind {
-		return "", false
-	}
-	s, ok := e.AsLiteral().(types.String)
-	return string(s), ok
 }
 
 // NamespaceOf returns the namespace of a call such as hash.sha256(x), or "".
