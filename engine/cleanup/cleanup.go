@@ -202,7 +202,7 @@ func (c *Cleanup) TryForesee(ctx context.Context, pl *plan.Plan) (left int) {
 		foresee(ident.Request{Kind: r.Primary(), Name: "rule " + r.Name}, func(ctx context.Context) error {
 			_, problems := c.TryDeleteRemovedRule(ctx, pl, r)
 			if len(problems) > 0 {
-				return errors.New(joinFirst(problems))
+				return errors.New(outcome.JoinFirst(problems))
 			}
 			return nil
 		})

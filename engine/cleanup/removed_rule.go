@@ -49,7 +49,7 @@ func (c *Cleanup) DeleteRemovedRule(ctx context.Context, pl *plan.Plan, r invent
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		now := joinFirst(problems)
+		now := outcome.JoinFirst(problems)
 		if shape := answer.Shape(now); shape != logged && now != "" {
 			c.Log.Warn("removal of rule incomplete, will retry", "rule", r.Name, "kind", r.For, "error", now)
 			logged = shape
@@ -127,15 +127,6 @@ func (s *Removal) problem(err error) {
 	if !slices.ContainsFunc(s.problems, func(other error) bool { return other.Error() == err.Error() }) {
 		s.problems = append(s.problems, err)
 	}
-}
-
-// joinFirst joins the first problems and counts the others.
-func joinFirst(problems []error) string {
-	var texts []string
-	for _, err := range problems {
-		texts = append(texts, err.Error())
-	}
-	return outcome.JoinFirst(texts)
 }
 
 // prunePatches reverts the rule's patches and records which primaries are

@@ -219,22 +219,26 @@ func (s Stored) Entries() (map[Key]Entry, error) {
 
 // Held returns the changes of rules that wait for an approval.
 func (s Stored) Held() (held []HeldChange, err error) {
-	if text := s.Annotations[AnnotationHeld]; text != "" {
-		if err := json.Unmarshal([]byte(text), &held); err != nil {
-			return nil, fmt.Errorf("annotation %s is damaged: %w", AnnotationHeld, err)
-		}
-	}
-	return held, nil
+	err = s.annotation(AnnotationHeld, &held)
+	return held, err
 }
 
 // Rejected returns what is wrong with the rules files while older rules are active, or nil.
 func (s Stored) Rejected() (r *Rejected, err error) {
-	if text := s.Annotations[AnnotationRejected]; text != "" {
-		if err := json.Unmarshal([]byte(text), &r); err != nil {
-			return nil, fmt.Errorf("annotation %s is damaged: %w", AnnotationRejected, err)
-		}
+	err = s.annotation(AnnotationRejected, &r)
+	return r, err
+}
+
+// annotation decodes an annotation, if there is one.
+func (s Stored) annotation(name string, into any) error {
+	text := s.Annotations[name]
+	if text == "" {
+		return nil
 	}
-	return r, nil
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		return fmt.Errorf("annotation %s is damaged: %w", name, err)
+	}
+	return nil
 }
 
 func (r *record) entries() []Entry {

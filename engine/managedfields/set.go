@@ -138,9 +138,6 @@ func fieldNames(names []string) fieldpath.Path {
 	return path
 }
 
-// HasMoreThan reports whether the set has a field that the other one lacks.
-func (s Set) HasMoreThan(other Set) bool { return !s.fields.Difference(other.fields).Empty() }
-
 // Union returns the fields of both sets.
 func (s Set) Union(other Set) Set { return Set{s.fields.Union(other.fields)} }
 

@@ -215,12 +215,16 @@ func Truncate(s string, most int) string {
 }
 
 // JoinFirst joins the first items and counts the others.
-func JoinFirst(items []string) string {
+func JoinFirst[T any](items []T) string {
 	const most = 5
-	if len(items) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(items[:most], ", "), len(items)-most)
+	var texts []string
+	for _, item := range items[:min(len(items), most)] {
+		texts = append(texts, fmt.Sprint(item))
 	}
-	return strings.Join(items, ", ")
+	if len(items) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(texts, ", "), len(items)-most)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // MostMessage limits the message of a condition, an Event and a log line, in bytes. It is the API
