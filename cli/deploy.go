@@ -212,10 +212,7 @@ func (c deployCommand) needs(f *deployFlags) (j offline.Judged, _ *deploy.Permis
 	if err := once(f.paths, f.crds); err != nil {
 		return j, nil, err
 	}
-	if j, err = c.loader.judge(&f.offlineRules); err != nil {
-		return j, nil, err
-	}
-	if err := rejected(j.Loaded, j.Result); err != nil {
+	if j, err = c.loader.accepted(&f.offlineRules); err != nil {
 		return j, nil, err
 	}
 	admission := deploy.Usual

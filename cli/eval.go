@@ -13,7 +13,6 @@ import (
 	"reconcel/cli/internal/judge"
 	"reconcel/cli/internal/offline"
 	"reconcel/cli/internal/settings"
-	"reconcel/internal/yamltext"
 	"reconcel/rules"
 	"reconcel/rules/check"
 	"reconcel/rules/source"
@@ -269,9 +268,5 @@ func (c evalCommand) tellAnswer(answer rules.Answer, format string) error {
 	if format == "json" {
 		return c.out.printJSON(answer.Value)
 	}
-	text, err := yamltext.Marshal(answer.Value)
-	if err != nil {
-		return exit.Failure(err)
-	}
-	return c.out.print(text)
+	return c.out.printYAML(answer.Value)
 }

@@ -69,3 +69,12 @@ func (l *loader) judge(f *offlineRules) (offline.Judged, error) {
 	}
 	return offline.Judge(l.reader(f.ruleFiles), f.paths, f.crds, f.policy())
 }
+
+// accepted loads and judges rules, and returns an error if they are rejected.
+func (l *loader) accepted(f *offlineRules) (offline.Judged, error) {
+	j, err := l.judge(f)
+	if err == nil {
+		err = rejected(j.Loaded, j.Result)
+	}
+	return j, err
+}

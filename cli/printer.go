@@ -39,17 +39,12 @@ func (p *printer) deliver(result []byte, path string) error {
 }
 
 // printJSON writes a result to stdout as JSON.
-func (p *printer) printJSON(result any) error {
-	text, err := output.JSON(result)
-	if err != nil {
-		return exit.Failure(err)
-	}
-	return p.print(text)
-}
+func (p *printer) printJSON(result any) error { return p.printEncoded(output.JSON(result)) }
 
 // printYAML writes a result to stdout as YAML.
-func (p *printer) printYAML(result any) error {
-	text, err := yamltext.Marshal(result)
+func (p *printer) printYAML(result any) error { return p.printEncoded(yamltext.Marshal(result)) }
+
+func (p *printer) printEncoded(text []byte, err error) error {
 	if err != nil {
 		return exit.Failure(err)
 	}

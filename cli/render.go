@@ -94,11 +94,8 @@ func (c renderCommand) render(f *renderFlags) error {
 	if err := once(f.paths, f.resources, f.crds, f.observed); err != nil {
 		return err
 	}
-	j, err := c.loader.judge(&f.offlineRules)
+	j, err := c.loader.accepted(&f.offlineRules)
 	if err != nil {
-		return err
-	}
-	if err := rejected(j.Loaded, j.Result); err != nil {
 		return err
 	}
 	if len(f.resources) == 0 && !slices.ContainsFunc(j.Program.Primaries(), (*rules.Primary).ForCluster) {

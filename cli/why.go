@@ -117,11 +117,8 @@ func (c whyCommand) why(f *whyFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	j, err := c.loader.judge(&f.offlineRules)
+	j, err := c.loader.accepted(&f.offlineRules)
 	if err != nil {
-		return err
-	}
-	if err := rejected(j.Loaded, j.Result); err != nil {
 		return err
 	}
 	ask := c.whyLive

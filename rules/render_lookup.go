@@ -109,16 +109,9 @@ func (r *queries) findNamed(l *Lookup) (any, result) {
 
 // names computes the names of a lookup, each once.
 func (r *queries) names(l *Lookup) (names []string, res result) {
-	v := r.dataValues.value(l.names)
-	switch w := v.(type) {
-	case *types.Unknown:
-		return nil, result{unknown: w}
-	case *types.Err:
-		return nil, result{err: asError(w, l.where)}
-	}
-	native, err := jsonValue(v)
-	if err != nil {
-		return nil, failedAt(l.where, "names: "+err.Error())
+	native, res := r.native(l, "names", l.names)
+	if !res.ok() {
+		return nil, res
 	}
 	all, isList := native.([]any)
 	if !isList {
@@ -170,21 +163,31 @@ func (r *queries) lookupQuery(l *Lookup) (q Query, res result) {
 	if q.Selector = l.fixed; q.Selector != nil {
 		return q, result{}
 	}
-	v := r.dataValues.value(l.selector)
-	switch w := v.(type) {
-	case *types.Unknown:
-		return q, result{unknown: w}
-	case *types.Err:
-		return q, result{err: asError(w, l.where)}
+	native, res := r.native(l, "selector", l.selector)
+	if !res.ok() {
+		return q, res
 	}
-	native, err := jsonValue(v)
-	if err == nil {
-		q.Selector, err = selectorOf(native)
-	}
-	if err != nil {
+	var err error
+	if q.Selector, err = selectorOf(native); err != nil {
 		return q, failedAt(l.where, "selector: "+err.Error())
 	}
 	return q, result{}
+}
+
+// native returns the value of a key of a lookup in the form of a JSON decoder.
+func (r *queries) native(l *Lookup, key string, of *data) (any, result) {
+	v := r.dataValues.value(of)
+	switch w := v.(type) {
+	case *types.Unknown:
+		return nil, result{unknown: w}
+	case *types.Err:
+		return nil, result{err: asError(w, l.where)}
+	}
+	out, err := jsonValue(v)
+	if err != nil {
+		return nil, failedAt(l.where, key+": "+err.Error())
+	}
+	return out, result{}
 }
 
 // jsonValue returns a value in the form of a JSON decoder.

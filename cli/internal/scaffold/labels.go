@@ -12,34 +12,31 @@ type let struct {
 	value map[string]any
 }
 
-// isLabels reports whether an entry of an object is a map of labels.
-func isLabels(o *object, key string, p place) (map[string]any, bool) {
-	m, isMap := p.value.(map[string]any)
-	if !isMap || len(m) == 0 {
-		return nil, false
+// eachLabels calls use for each map of labels.
+func (t *templater) eachLabels(use func(o *object, p place, labels map[string]any)) {
+	for _, o := range t.app.objects {
+		everywhere(place{value: o.template}, func(key string, p place) {
+			labels, isMap := p.value.(map[string]any)
+			selects := (o.gvk.Kind == "Service" || o.gvk.Kind == "ReplicationController") && p.path == "spec.selector"
+			if isMap && len(labels) > 0 && (selects || key == "labels" || key == "matchLabels") {
+				use(o, p, labels)
+			}
+		})
 	}
-	selects := (o.gvk.Kind == "Service" || o.gvk.Kind == "ReplicationController") && p.path == "spec.selector"
-	return m, selects || key == "labels" || key == "matchLabels"
 }
 
 // label writes the values of labels that are the name of the application, or begin with it.
 func (t *templater) label() {
-	for _, o := range t.app.objects {
-		everywhere(place{value: o.template}, func(key string, p place) {
-			labels, ok := isLabels(o, key, p)
-			if !ok {
-				return
+	t.eachLabels(func(_ *object, _ place, labels map[string]any) {
+		for name, value := range labels {
+			text, _ := value.(string)
+			if name == "kubernetes.io/metadata.name" && text == t.app.namespace && text != "" {
+				labels[name] = expression(selfNamespace)
+			} else if written, named := t.app.nameOf(text); named && name != "helm.sh/chart" {
+				labels[name] = written
 			}
-			for name, value := range labels {
-				text, _ := value.(string)
-				if name == "kubernetes.io/metadata.name" && text == t.app.namespace && text != "" {
-					labels[name] = expression(selfNamespace)
-				} else if written, named := t.app.nameOf(text); named && name != "helm.sh/chart" {
-					labels[name] = written
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // share makes lets of the maps of labels that occur several times.
@@ -51,22 +48,16 @@ func (t *templater) share() {
 	}
 	byText := map[string]*repeated{}
 	var order []string
-	for _, o := range t.app.objects {
-		everywhere(place{value: o.template}, func(key string, p place) {
-			labels, ok := isLabels(o, key, p)
-			if !ok {
-				return
-			}
-			text := fmt.Sprintf("%#v", labels) // The keys are sorted.
-			r := byText[text]
-			if r == nil {
-				r = &repeated{labels: labels, of: o}
-				byText[text] = r
-				order = append(order, text)
-			}
-			r.places = append(r.places, p)
-		})
-	}
+	t.eachLabels(func(o *object, p place, labels map[string]any) {
+		text := fmt.Sprintf("%#v", labels) // The keys are sorted.
+		r := byText[text]
+		if r == nil {
+			r = &repeated{labels: labels, of: o}
+			byText[text] = r
+			order = append(order, text)
+		}
+		r.places = append(r.places, p)
+	})
 	order = slices.DeleteFunc(order, func(text string) bool { return len(byText[text].places) < 2 })
 	for _, text := range order {
 		r := byText[text]
