@@ -111,8 +111,8 @@ func (c reconcileCommand) reconcile(f *reconcileFlags, args []string) error {
 		return err
 	}
 	if !hasRules {
-		c.out.say("no installation in the cluster has rules for %s: reconcile a resource that rules are for, not its children",
-			k.GVK.Kind)
+		c.out.say("no installation in the cluster has rules for %s: "+
+			"reconcile a resource that rules are for, not its children", k.GVK.Kind)
 	}
 	switch {
 	case rules.Paused(self.Object):
