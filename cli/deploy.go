@@ -37,6 +37,8 @@ func (f *deployFlags) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.options.Name, "name", "reconcel", "name of the installation; two in one cluster need two names")
 	flags.BoolVar(&f.options.DryRun, "dry-run", false,
 		"for run --dry-run beside the installation of this name: permissions to read, and objects named NAME-dry-run")
+	flags.BoolVar(&f.options.RulesObjects, "rules-objects", false,
+		"for run --rules-objects: the rules are Rules objects in the namespace of the installation")
 	writtenFlag(flags, &f.written)
 	flags.BoolVar(&f.enforced, "enforced-owner-references", false,
 		"add the permissions for the admission plugin OwnerReferencesPermissionEnforcement, which OpenShift enables")
@@ -58,7 +60,8 @@ reason for each permission. They are bound to a ServiceAccount with the name of 
 installation. Rules with serviceAccountName write as another account; its
 permissions are in roles of their own.
 
-With --namespaced, rbac prints Roles in these namespaces and no ClusterRole.
+With --namespaced, rbac prints Roles in these namespaces and no ClusterRole. With
+--rules-objects, it adds the permissions to read Rules objects and to write their status.
 
 The resource names of Kubernetes' own kinds are built in; those of custom resources
 come from their CRDs (--crd). No cluster and no kubeconfig is read.
@@ -90,6 +93,11 @@ and a FlowSchema for the Lease.
 The CRDs of the rules are not included: apply them first. With more than about 250 KiB
 of rules, apply the objects with kubectl apply --server-side: kubectl's annotation with
 the last applied object would be too large.
+
+With --rules-objects, the rules are objects in the place of the ConfigMap: each document
+of the files, which needs a metadata.name, gets the namespace of the installation.
+Their CRD is included. kubectl knows the kind only once it is established: the first
+time, apply it alone before everything else, with crd --rules-objects.
 
 With --admission, manifests also prints policies: whoever creates or changes a
 resource must be allowed to do what the rules do for it.
@@ -144,6 +152,9 @@ func (c deployCommand) manifests(f *deployFlags) error {
 		return exit.Misused("--admission and --dry-run cannot be used together: the policies would be those of the " +
 			"installation, and deny requests")
 	}
+	if err := f.checkObjects(); err != nil {
+		return err
+	}
 	f.options.Replicas = f.replicas.Value
 	if f.options.DryRun {
 		f.options.Replicas = 1 // Each one would count everything.
@@ -155,9 +166,9 @@ func (c deployCommand) manifests(f *deployFlags) error {
 	if err != nil {
 		return err
 	}
-	files, err := deploy.Files(j.Sources)
+	files, err := f.rulesFiles(j.Sources)
 	if err != nil {
-		return exit.Wrong(err)
+		return err
 	}
 	f.options.AllowedKinds, f.options.IgnoredChecks = f.allowed, f.ignored
 	if missing := f.options.Missing(); missing != "" {
@@ -177,7 +188,7 @@ func (c deployCommand) manifests(f *deployFlags) error {
 	}
 	// Create the admission policies first, so that they guard everything after them.
 	all := append(policies, f.options.Manifests(permissions, files)...)
-	large, apply := deploy.NeedServerSide(files), "kubectl apply"
+	large, apply := f.options.NeedServerSide(files), "kubectl apply"
 	if large {
 		apply += " --server-side"
 	}
@@ -192,6 +203,37 @@ func (c deployCommand) manifests(f *deployFlags) error {
 		c.out.say("the rules are too large for the annotation of kubectl apply: use %s", apply)
 	}
 	return c.deliverManifests(all, f.written)
+}
+
+// checkObjects returns what is wrong with the flags together with --rules-objects.
+func (f *deployFlags) checkObjects() error {
+	switch {
+	case !f.options.RulesObjects:
+		return nil
+	case f.options.DryRun:
+		return exit.Misused("--rules-objects and --dry-run cannot be used together: the objects would be those of the " +
+			"installation, which makes their rules active")
+	case f.chart != "":
+		return exit.Misused("--rules-objects and --chart cannot be used together: Helm would not update the CRD; use " +
+			"--kustomize")
+	}
+	return nil
+}
+
+// rulesFiles returns the rules as they are deployed.
+func (f *deployFlags) rulesFiles(sources []source.File) ([]deploy.RulesFile, error) {
+	if !f.options.RulesObjects {
+		files, err := deploy.Files(sources)
+		if err != nil {
+			return nil, exit.Wrong(err)
+		}
+		return files, nil
+	}
+	files, complaints := deploy.Objects(sources)
+	if len(complaints) > 0 {
+		return nil, exit.Wrong(source.Collect(sources, complaints))
+	}
+	return files, nil
 }
 
 // deliverManifests writes objects as YAML to a file, or to stdout without one.

@@ -6,16 +6,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// rulesManifest is not part of the base: kustomize generates it from the files.
+// rulesManifest has the rules. If it is a ConfigMap, it is not part of the base: kustomize generates it from the files.
 const rulesManifest = "rules.yaml"
 
 // Base returns the manifests as a kustomize base: files by path. The rules remain
 // separate files. The ConfigMap generated from them has a fixed name, so that a
-// change of the rules is reloaded without a restart.
+// change of the rules is reloaded without a restart. Rules objects are resources of the base.
 func (o Options) Base(all []Manifest, rules []RulesFile) (map[string][]byte, error) {
 	files, names, keys := map[string][]byte{}, []string{}, []string{}
 	for _, m := range all {
-		if m.Name == rulesManifest {
+		if m.Name == rulesManifest && !o.RulesObjects {
 			continue
 		}
 		text, err := m.YAML()
@@ -24,6 +24,9 @@ func (o Options) Base(all []Manifest, rules []RulesFile) (map[string][]byte, err
 		}
 		files[m.Name] = text
 		names = append(names, m.Name)
+	}
+	if o.RulesObjects {
+		rules = nil // They are resources.
 	}
 	for _, f := range rules {
 		key := path.Join("rules", f.Key)
@@ -46,10 +49,14 @@ func (o Options) kustomization(resources, rules []string) *yaml.Node {
 			textNode("labels"), o.values(nil)["labels"].(*yaml.Node),
 		),
 	)
-	return mapNode(
+	base := mapNode(
 		textNode("apiVersion"), textNode("kustomize.config.k8s.io/v1beta1"),
 		textNode("kind"), textNode("Kustomization"),
 		textNode("resources"), blockList(resources),
-		textNode("configMapGenerator"), &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{generator}},
 	)
+	if len(rules) > 0 {
+		base.Content = append(base.Content, textNode("configMapGenerator"),
+			&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{generator}})
+	}
+	return base
 }

@@ -29,6 +29,10 @@ type Options struct {
 	// objects have another name.
 	DryRun bool
 
+	// RulesObjects has the rules as Rules objects, which the process watches in its namespace. Otherwise they are in a
+	// ConfigMap.
+	RulesObjects bool
+
 	// Namespaced are the watched namespaces; empty means all. If it is set, no
 	// cluster-scoped objects are generated.
 	Namespaced []string
@@ -95,6 +99,9 @@ func (o Options) own(bundles []string) *Permissions {
 		p.need(Target{Resource: "configmaps"}, toFollow, why)
 		p.need(Target{Resource: "configmaps", Name: rules.BundleName(o.Name, rule)}, []string{"get", "patch", "delete"}, why)
 	}
+	if o.RulesObjects {
+		o.needRulesObjects(p)
+	}
 	leases := Target{Group: "coordination.k8s.io", Resource: "leases"}
 	const which = "Lease: which of the replicas leads"
 	p.need(leases, []string{"create"}, which)
@@ -114,8 +121,10 @@ func (o Options) Manifests(p *Permissions, files []RulesFile) []Manifest {
 	if len(o.Namespaced) == 0 && !o.DryRun { // A dry run runs beside an installation, whose Namespace it is.
 		all = append([]Manifest{fillTemplate("namespace.yaml", v)}, all...)
 	}
-	all = append(all, fillTemplate(rulesManifest, o.values(values{"data": configMapData(files)})),
-		fillTemplate("deployment.yaml", v))
+	if o.hasRulesDefinition() {
+		all = append([]Manifest{RulesDefinition()}, all...)
+	}
+	all = append(all, o.rules(files), o.deployment(v))
 	if o.Replicas > 1 {
 		all = append(all, fillTemplate("poddisruptionbudget.yaml", v)) // With a single replica, it would block every drain.
 	}
@@ -130,16 +139,23 @@ func (o Options) Manifests(p *Permissions, files []RulesFile) []Manifest {
 // renews no Lease.
 func (o Options) hasFlowSchema() bool { return len(o.Namespaced) == 0 && !o.DryRun }
 
+// hasRulesDefinition reports whether the CRD of Rules, which is cluster-scoped, is among the manifests.
+func (o Options) hasRulesDefinition() bool { return o.RulesObjects && len(o.Namespaced) == 0 }
+
 // Missing names the cluster-scoped objects that Manifests omits with
 // Options.Namespaced, or returns "".
 func (o Options) Missing() string {
-	switch {
-	case len(o.Namespaced) == 0:
+	if len(o.Namespaced) == 0 {
 		return ""
-	case o.DryRun:
-		return "Namespace " + o.Namespace + ", which must exist"
 	}
-	return "Namespace " + o.Namespace + ", which must exist, and FlowSchema " + o.Name + "-lease, which is optional"
+	missing := "Namespace " + o.Namespace + ", which must exist"
+	if o.RulesObjects {
+		missing += ", CustomResourceDefinition " + rules.RulesResource.GroupResource().String() + ", which must exist"
+	}
+	if !o.DryRun {
+		missing += ", and FlowSchema " + o.Name + "-lease, which is optional"
+	}
+	return missing
 }
 
 // values returns the values for all manifests, with the additional ones in more.
@@ -164,7 +180,11 @@ func resources() *yaml.Node { return fillTemplate("resources.yaml", nil).docs[0]
 // arguments returns the arguments of the process. They omit the namespace, which
 // the process takes from its Pod.
 func (o Options) arguments() *yaml.Node {
-	args := []string{"run", "--rules=/etc/reconcel/rules", "--name=" + o.Name, "--listen=:8080",
+	from := "--rules=/etc/reconcel/rules"
+	if o.RulesObjects {
+		from = "--rules-objects"
+	}
+	args := []string{"run", from, "--name=" + o.Name, "--listen=:8080",
 		"--debug-listen=127.0.0.1:6060", "--log-format=json"}
 	for _, kind := range o.AllowedKinds {
 		args = append(args, "--allow-kind="+kind)

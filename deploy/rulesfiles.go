@@ -46,15 +46,23 @@ func Files(sources []source.File) ([]RulesFile, error) {
 	return files, nil
 }
 
-// NeedServerSide reports whether rules files are too large for a client-side kubectl apply, which stores the whole
-// ConfigMap in an annotation of it.
-func NeedServerSide(files []RulesFile) bool {
-	data := map[string]string{}
-	for _, f := range files {
-		data[f.Key] = string(f.Text)
+// NeedServerSide reports whether rules files are too large for a client-side kubectl apply, which stores a whole
+// object in an annotation of it.
+func (o Options) NeedServerSide(files []RulesFile) bool {
+	if o.RulesObjects {
+		return slices.ContainsFunc(files, func(f RulesFile) bool { return isLarge(f.Key, string(f.Text)) })
 	}
-	stored, err := json.Marshal(data)
-	const others = 4 << 10 // the other fields and annotations of the ConfigMap
+	var content []string
+	for _, f := range files {
+		content = append(content, f.Key, string(f.Text))
+	}
+	return isLarge(content...)
+}
+
+// isLarge reports whether an object with these texts is larger than its annotations may be together.
+func isLarge(content ...string) bool {
+	stored, err := json.Marshal(content)
+	const others = 4 << 10 // the other fields and annotations of the object
 	return err == nil && len(stored)+others > validation.TotalAnnotationSizeLimitB
 }
 

@@ -52,7 +52,7 @@ func TestFilesThatDoNotFit(t *testing.T) {
 func TestFilesForServerSideApply(t *testing.T) {
 	for lines, want := range map[int]bool{1: false, 46_000: false, 48_000: true, 200_000: true} {
 		files := []deploy.RulesFile{{Key: "a.yaml", Text: bytes.Repeat([]byte("# x\n"), lines/2)}, {Key: "b.yaml", Text: bytes.Repeat([]byte("\"\"\n"), lines/2)}}
-		if got := deploy.NeedServerSide(files); got != want {
+		if got := options.NeedServerSide(files); got != want {
 			t.Errorf("%d lines: %v", lines, got)
 		}
 	}
