@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"reconcel/internal/yamltext"
+	"reconcel/rules/source"
 )
 
 // manifests are the templates of the objects. ${name} is replaced by a value. If it
@@ -100,12 +101,9 @@ func (m Manifest) YAML() ([]byte, error) {
 	return text, nil
 }
 
-// oldBooleans matches words that kubectl reads as booleans, as in YAML 1.1, but
-// that the encoder does not quote.
-var oldBooleans = regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$`)
-
+// quoteOldBooleans quotes words that kubectl would read as booleans, but that the encoder does not quote.
 func quoteOldBooleans(n *yaml.Node) {
-	if n.Kind == yaml.ScalarNode && n.Style == 0 && oldBooleans.MatchString(n.Value) {
+	if n.Kind == yaml.ScalarNode && n.Style == 0 && source.IsOldBoolean(n.Value) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	for _, c := range n.Content {

@@ -19,7 +19,7 @@ metadata: {labels: {team: shop}, name: first, annotations: {enabled: "on"}}
 rules:
 - name: a
   for: {apiVersion: v1, kind: Pod}
-  let: {y: self.metadata.name}
+  let: {"y": self.metadata.name}
 ---
 apiVersion: apps/v1
 kind: Deployment

@@ -42,9 +42,12 @@ func (s *Schema) Structural() map[string]any {
 	return out
 }
 
-// explained returns the description, with the meaning of each allowed string.
+// explained returns the description, with the types if there are several, and the meaning of each allowed string.
 func (s *Schema) explained() string {
 	sentences := []string{s.Doc}
+	if types := s.types(); len(types) > 1 {
+		sentences = append(sentences, "Its type is "+joinOr(types)+".")
+	}
 	for i, word := range s.Enum {
 		if i < len(s.EnumDocs) {
 			sentences = append(sentences, word+": "+s.EnumDocs[i])

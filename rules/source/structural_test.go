@@ -18,7 +18,8 @@ func TestStructural(t *testing.T) {
 	}{
 		{"a text without its restrictions", &Schema{Type: Types{"string"}, Pattern: "^a$", MinLength: 2}, text},
 		{"a text or nothing", &Schema{Type: Types{"string", "null"}}, text},
-		{"a text or a number", &Schema{Type: Types{"string", "integer"}}, untyped},
+		{"a text or a number", &Schema{Type: Types{"string", "integer", "null"}},
+			map[string]any{"nullable": true, preserveUnknown: true, "description": "Its type is integer or string."}},
 		{"one of several texts", EitherOf(FilledText, DurationText), text},
 		{"a text or anything", EitherOf(FilledText, &Schema{}), untyped},
 		{"anything", &Schema{}, untyped},
@@ -27,7 +28,8 @@ func TestStructural(t *testing.T) {
 		{"a map of a shape", shape.Schema(),
 			map[string]any{"nullable": true, "type": "object", preserveUnknown: true, "properties": fields}},
 		{"a map of a shape, or a list of them", OneOrMany(shape.Schema()),
-			map[string]any{"nullable": true, preserveUnknown: true, "properties": fields}},
+			map[string]any{"nullable": true, preserveUnknown: true, "properties": fields,
+				"description": "Its type is array or object."}},
 		{"a choice", Choices{{Text: "x", Doc: "To `x`."}, {Text: "y", Doc: "To y."}}.Schema(),
 			map[string]any{"nullable": true, "type": "string", "description": "x: To x. y: To y."}},
 	} {

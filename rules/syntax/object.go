@@ -34,14 +34,18 @@ var (
 		Others: &source.Schema{Type: source.Types{"string", "null"}}}
 )
 
-// checkObject records an error for metadata that the API server would reject.
-func checkObject(metadata source.Value) {
+// checkObject records an error for metadata that the API server would reject, and, in a document that is an object,
+// for what others would read differently.
+func checkObject(doc, metadata source.Value) {
 	switch {
 	case metadata.IsNull():
 		return
 	case !metadata.IsMap():
 		metadata.WrongShape("a map")
 		return
+	}
+	if !metadata.Peek("name").Missing() {
+		doc.RejectOldBooleans()
 	}
 	for _, e := range metadata.Entries() {
 		switch v := e.Value; e.Key.Value {

@@ -116,7 +116,7 @@ func (p *parser) readDocument(v source.Value) {
 		return
 	}
 	t := v.Table(&documentShape)
-	checkObject(t.Key("metadata"))
+	checkObject(v, t.Key("metadata"))
 	p.readDefinitions(t.Key("define"))
 	begin := len(p.Expressions())
 	defer func() {
