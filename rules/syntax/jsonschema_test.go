@@ -89,7 +89,7 @@ func TestJSONSchemaAccepts(t *testing.T) {
 var beyondSchema = strings.Fields(`
 	alias-bomb alias-self data-numbers expr-comment expr-octal expr-ternary-below expr-ternary-below-interp expr-too-long
 	file-blank file-comments-only file-empty for-each-names ignore-below-later ignore-computed ignore-dotted ignore-refused
-	ignore-unset interp-helm interp-unclosed keys-duplicate keys-expression keys-new-duplicate merge-wrong nesting object-booleans print-long
+	ignore-unset interp-helm interp-unclosed keys-duplicate keys-expression keys-new-duplicate merge-wrong nesting object-booleans object-for-each print-long
 	print-wide`)
 
 func TestJSONSchemaRefusesBadFiles(t *testing.T) {

@@ -1,6 +1,8 @@
 package syntax
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"reconcel/rules/source"
@@ -46,6 +48,7 @@ func checkObject(doc, metadata source.Value) {
 	}
 	if !metadata.Peek("name").Missing() {
 		doc.RejectOldBooleans()
+		rejectLostOrders(doc.Peek("rules"))
 	}
 	for _, e := range metadata.Entries() {
 		switch v := e.Value; e.Key.Value {
@@ -60,6 +63,25 @@ func checkObject(doc, metadata source.Value) {
 			}
 		case "labels", "annotations":
 			checkObjectMarks(v)
+		}
+	}
+}
+
+// rejectLostOrders records an error for each forEach whose lists have another order in an object: its keys are sorted.
+func rejectLostOrders(rules source.Value) {
+	for _, rule := range rules.PeekItems() {
+		for _, section := range []string{"children", "conditions"} {
+			for _, entry := range rule.Peek(section).PeekItems() {
+				each := entry.Peek("forEach")
+				var names []string
+				for key := range each.PeekPairs() {
+					names = append(names, key.Scalar())
+				}
+				if !slices.IsSorted(names) {
+					each.Errorf("the API server sorts the names, so that the lists have another order").Hint =
+						"write a list, like [{name: " + names[0] + ", in: ...}, {name: " + names[1] + ", in: ...}]"
+				}
+			}
 		}
 	}
 }
