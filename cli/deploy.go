@@ -97,7 +97,8 @@ the last applied object would be too large.
 With --rules-objects, the rules are objects in the place of the ConfigMap: each document
 of the files, which needs a metadata.name, gets the namespace of the installation.
 Their CRD is included. kubectl knows the kind only once it is established: the first
-time, apply it alone before everything else, with crd --rules-objects.
+time, apply it alone before everything else, with crd --rules-objects. A chart has
+neither: apply the CRD and the rules beside it.
 
 With --admission, manifests also prints policies: whoever creates or changes a
 resource must be allowed to do what the rules do for it.
@@ -152,8 +153,9 @@ func (c deployCommand) manifests(f *deployFlags) error {
 		return exit.Misused("--admission and --dry-run cannot be used together: the policies would be those of the " +
 			"installation, and deny requests")
 	}
-	if err := f.checkObjects(); err != nil {
-		return err
+	if f.options.DryRun && f.options.RulesObjects {
+		return exit.Misused("--rules-objects and --dry-run cannot be used together: the objects would be those of the " +
+			"installation, which makes their rules active")
 	}
 	f.options.Replicas = f.replicas.Value
 	if f.options.DryRun {
@@ -203,21 +205,6 @@ func (c deployCommand) manifests(f *deployFlags) error {
 		c.out.say("the rules are too large for the annotation of kubectl apply: use %s", apply)
 	}
 	return c.deliverManifests(all, f.written)
-}
-
-// checkObjects returns what is wrong with the flags together with --rules-objects.
-func (f *deployFlags) checkObjects() error {
-	switch {
-	case !f.options.RulesObjects:
-		return nil
-	case f.options.DryRun:
-		return exit.Misused("--rules-objects and --dry-run cannot be used together: the objects would be those of the " +
-			"installation, which makes their rules active")
-	case f.chart != "":
-		return exit.Misused("--rules-objects and --chart cannot be used together: Helm would not update the CRD; use " +
-			"--kustomize")
-	}
-	return nil
 }
 
 // rulesFiles returns the rules as they are deployed.

@@ -30,7 +30,7 @@ var charted = []struct{ manifest, condition, tail string }{
 const podSpec = "      {{- with .Values.podSpec }}\n      {{- toYaml . | nindent 6 }}\n      {{- end }}\n"
 
 // Chart returns a Helm chart: files by path. Its templates are the same for all rules.
-// values.yaml has the rules, and permissions: the roles and policies that they need.
+// values.yaml has the rules, unless they are objects, and permissions: the roles and policies that they need.
 func (o Options) Chart(permissions []Manifest, rules []RulesFile) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	static, err := fs.Sub(helm, "helm")
@@ -55,6 +55,9 @@ func (o Options) Chart(permissions []Manifest, rules []RulesFile) (map[string][]
 			template = "{{- if " + c.condition + " }}\n" + template + "{{- end }}\n"
 		}
 		files["templates/"+c.manifest] = []byte(template)
+	}
+	if o.RulesObjects {
+		rules = nil
 	}
 	values := Manifest{Name: "values.yaml", docs: []*yaml.Node{o.chartValues(permissions, rules)}}
 	files[values.Name], err = values.YAML()

@@ -84,6 +84,59 @@ func TestChartIsSound(t *testing.T) {
 	}
 }
 
+// TestChartForRulesObjects installs what runs rules that are not in the chart, and says where they are.
+func TestChartForRulesObjects(t *testing.T) {
+	example := readExample(t, "../../examples/foo/rules.yaml")
+	needs, _ := deploy.Needs(example.program, readKinds(t), deploy.Usual)
+	o := usual
+	o.RulesObjects = true
+	chart := writeChart(t, o, o.Roles(needs), example.files)
+	got, err := render(t, chart, o.Namespace, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rules := got["ConfigMap/reconcel-system/reconcel-rules"].(map[string]any)["data"]; len(rules.(map[string]any)) > 0 {
+		t.Errorf("the ConfigMap has the rules: %v", rules)
+	}
+	containers, _, _ := unstructured.NestedSlice(got["Deployment/reconcel-system/reconcel"].(map[string]any), "spec", "template", "spec", "containers")
+	if args := containers[0].(map[string]any)["args"].([]any); len(args) < 2 || args[1] != "--rules-objects" {
+		t.Errorf("the arguments are %v", args)
+	}
+	for _, c := range []struct{ chart, want string }{
+		{chart, "reconcel runs the Rules in the namespace reconcel-system.\nTo list the resources that are not ready: reconcel status\n"},
+		{writeChart(t, usual, usual.Roles(needs), example.files),
+			"reconcel runs the rules of ConfigMap reconcel-system/reconcel-rules.\nTo list the resources that are not ready: reconcel status\n"},
+	} {
+		if got := notes(t, c.chart); got != c.want {
+			t.Errorf("the notes are %q, want %q", got, c.want)
+		}
+	}
+}
+
+// notes returns what Helm prints after it has installed a chart.
+func notes(t *testing.T, folder string) string {
+	t.Helper()
+	chart, err := loader.LoadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := util.ToRenderValues(chart, nil, common.ReleaseOptions{Name: "shop", Namespace: usual.Namespace, IsInstall: true}, common.DefaultCapabilities)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rendered, err := engine.Render(chart, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range rendered {
+		if filepath.Base(path) == "NOTES.txt" {
+			return text
+		}
+	}
+	t.Fatal("the chart has no notes")
+	return ""
+}
+
 // TestValuesOfUsers sets what users set.
 func TestValuesOfUsers(t *testing.T) {
 	example := readExample(t, "../../examples/foo/rules.yaml")

@@ -9,6 +9,8 @@ import (
 	lua "github.com/yuin/gopher-lua"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"reconcel/rules/syntax"
 )
 
 // states are resources as reconcel reports them, and the health that Argo CD and Flux
@@ -119,6 +121,22 @@ func TestHealthInFlux(t *testing.T) {
 				t.Errorf("got %q (%v), want %q", got, err, state.flux)
 			}
 		})
+	}
+}
+
+// TestHealthOfRules holds that the page checks Rules as it does resources.
+func TestHealthOfRules(t *testing.T) {
+	var resources, rules struct {
+		Spec struct{ HealthCheckExprs []kustomize.CustomHealthCheck }
+	}
+	snippet(t, "Kustomization", &resources)
+	snippet(t, "kind: Rules", &rules)
+	if len(rules.Spec.HealthCheckExprs) != 1 {
+		t.Fatalf("got %+v", rules)
+	}
+	got, want := rules.Spec.HealthCheckExprs[0], resources.Spec.HealthCheckExprs[0]
+	if got.HealthCheckExpressions != want.HealthCheckExpressions || got.APIVersion != syntax.APIVersion || got.Kind != syntax.Kind {
+		t.Errorf("got %+v, want the expressions of %+v", got, want)
 	}
 }
 
