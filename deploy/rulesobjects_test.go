@@ -161,7 +161,9 @@ func TestKubectlReadsTheSameRules(t *testing.T) {
 func TestLargeRulesObjects(t *testing.T) {
 	o := options
 	o.RulesObjects = true
-	file := func(bytes int) deploy.RulesFile { return deploy.RulesFile{Key: "a.yaml", Text: []byte(strings.Repeat("x", bytes))} }
+	file := func(bytes int) deploy.RulesFile {
+		return deploy.RulesFile{Key: "a.yaml", Text: []byte(strings.Repeat("x", bytes))}
+	}
 	if o.NeedServerSide([]deploy.RulesFile{file(200_000), file(200_000)}) {
 		t.Error("two objects of 200 kB need a server-side apply")
 	}

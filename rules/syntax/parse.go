@@ -25,8 +25,8 @@ var documentShape = source.Shape{
 	Keys: []source.Key{
 		{Name: "apiVersion", Doc: "The version of the language.", Value: constantText(APIVersion), Required: true},
 		{Name: "kind", Doc: "Identifies a rules file.", Value: constantText(Kind), Required: true},
-		{Name: "metadata", Doc: "The name of the Rules object that the document is in a cluster, and what else an object has.",
-			Value: orNothing(objectMetadataShape.Schema())},
+		{Name: "metadata", Value: orNothing(objectMetadataShape.Schema()),
+			Doc: "The name of the Rules object that the document is in a cluster, and what else an object has."},
 		{Name: "define", Value: defineData, Doc: "Named values and functions that all rules beside it can use: a string is " +
 			"an expression, a map or list is data with " +
 			"`${...}`. `name(parameter type, ...)` is a function. Values are computed when the rules load."},
