@@ -3,7 +3,7 @@ package source
 import "regexp"
 
 // oldBooleans are the words that YAML 1.1 reads as booleans, and YAML 1.2 as texts.
-var oldBooleans = regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$`)
+var oldBooleans = regexp.MustCompile(`^([yY]|[yY]es|YES|[nN]|[nN]o|NO|[oO]n|ON|[oO]ff|OFF)$`)
 
 // IsOldBoolean reports whether a word without quotes is a boolean for kubectl and others that read YAML 1.1.
 func IsOldBoolean(word string) bool { return oldBooleans.MatchString(word) }
