@@ -78,6 +78,9 @@ func TestWhatAFailureStops(t *testing.T) {
 	}{
 		{"success", decide.Step{Action: outcome.Created}, nil, false, false},
 		{"a held name", decide.Step{}, &outcome.ConflictError{}, false, false},
+		{"a conflict loop", decide.Step{}, &decide.ConflictLoopError{}, false, false},
+		{"a dispute with other owners", decide.Step{}, &decide.SharingError{}, false, false},
+		{"a namespace that does not exist", decide.Step{}, refusedWith(apierrors.NewNotFound(gr, "here")), true, false},
 		{"one that is refused", decide.Step{}, refusedWith(apierrors.NewInvalid(schema.GroupKind{}, "a", nil)), false, false},
 		{"a quota or permission", decide.Step{}, refusedWith(apierrors.NewForbidden(gr, "a", errors.New("exceeded"))), true, false},
 		{"a namespace that ends", decide.SkipFor(decide.ForNamespace), nil, true, false},

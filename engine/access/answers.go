@@ -202,10 +202,42 @@ func (r *rejectedWrite) Stands(p *Subject, hash [16]byte, version string) error 
 // Repeats reports whether a write is the one that was rejected or failed. Its repetition is no other repair or change.
 func (r *rejectedWrite) Repeats(hash [16]byte) bool { return r != nil && r.Hash == hash }
 
-// Rank sorts rejected writes after accepted ones.
-func (r *rejectedWrite) Rank() int {
-	if r == nil {
-		return 0
+// A Failure is an attempt to create an object that failed. A nil Failure means that none has failed since the last
+// creation.
+type Failure struct {
+	at   time.Time
+	hash [16]byte // of the body
+	err  error
+}
+
+// NewFailure returns the failure of an attempt that was just made.
+func (a *Answers) NewFailure(hash [16]byte, err error) *Failure {
+	return &Failure{a.Clock.Now(), hash, err}
+}
+
+// At returns when the attempt was made, or the zero time.
+func (f *Failure) At() time.Time {
+	if f == nil {
+		return time.Time{}
 	}
-	return 1
+	return f.at
+}
+
+// Standing returns the error of an attempt with the same body, which is true until the next attempt, or nil.
+func (f *Failure) Standing(hash [16]byte) error {
+	if f == nil || f.hash != hash || errors.Is(f.err, decide.ErrStale) {
+		return nil
+	}
+	return &outcome.PostponedError{Err: f.err}
+}
+
+// ShareBackoff lets the failures of writes of which one is repeated at a time count for each of them.
+func ShareBackoff(of []*Written) {
+	most := 0
+	for _, w := range of {
+		most = max(most, w.Rejected.failures)
+	}
+	for _, w := range of {
+		w.Rejected.failures = most
+	}
 }

@@ -251,6 +251,7 @@ type Written struct {
 	CheckedFor  *rules.Child  // with which version of the rule
 	Schema      decide.CheckedSchema
 	Rejected    *rejectedWrite // the last write; nil: it was accepted
+	Failure     *Failure       // the last creation; nil: it did not fail
 	Replacement *rejectedWrite // rejected write of the object that replaces it
 	Damper      decide.Damper
 	Dispute     *decide.Dispute // with other owners of a shared object; nil: they agree

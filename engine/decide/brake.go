@@ -6,6 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"reconcel/engine/answer"
 	"reconcel/engine/outcome"
 	"reconcel/rules"
 )
@@ -19,20 +20,23 @@ type Brake struct {
 	namespaces []string
 }
 
-// Note evaluates the result of one creation. A name conflict says nothing about the
-// other objects, and neither does one rejected object of several different ones. A
-// missing permission or an exceeded quota affects the whole namespace. A transient
-// error, such as an API server that does not answer, affects all objects.
+// Note evaluates the result of one creation. A name conflict, a conflict loop or a dispute
+// with other owners says nothing about the other objects, and neither does one rejected
+// object of several different ones. A missing permission, an exceeded quota or a namespace
+// that does not exist affects the whole namespace. A transient error, such as an API
+// server that does not answer, affects all objects.
 func (b *Brake) Note(d *rules.Desired, became Step, err error) {
 	var terminal *outcome.TerminalError
 	var conflict *outcome.ConflictError
 	var postponed *outcome.PostponedError
+	var contested *ConflictLoopError
+	var sharing *SharingError
 	switch {
 	case errors.As(err, &postponed):
 		b.Postponed = true
-	case became.Waits == ForNamespace:
+	case became.Waits == ForNamespace, answer.IsAbsent(err):
 		b.namespaces = append(b.namespaces, d.Identity.Namespace)
-	case err == nil, errors.As(err, &conflict), errors.Is(err, ErrStale):
+	case err == nil, errors.As(err, &conflict), errors.As(err, &contested), errors.As(err, &sharing), errors.Is(err, ErrStale):
 	case errors.As(err, &terminal):
 		if apierrors.IsForbidden(terminal) || d.Child.HasReplicas() {
 			b.namespaces = append(b.namespaces, d.Identity.Namespace)

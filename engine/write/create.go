@@ -135,41 +135,100 @@ func (p *ChildWriter) created(ctx context.Context, c *creation) (decide.Step, er
 // exceeded quota, for example, then costs a few requests and not one for each
 // object. The requests of a batch run in parallel; their answers are handled one
 // after another.
+//
+// An object that can never be created must not keep others from it. So whose
+// creation has failed takes its turn after those that did not, the oldest attempt
+// first, and they share one backoff.
+
+// A turn is what becomes of one missing object.
+type turn struct {
+	d      *rules.Desired
+	w      *access.Written
+	became decide.Step
+	err    error
+}
+
+// mostRounds limits in how many rounds of attempts each object whose creation has failed has its turn.
+const mostRounds = 25
 
 func (p *Children) createAll(ctx context.Context, missing []*rules.Desired, t *collection) {
 	var failed decide.Brake
-	var todo []*creation
+	all := make([]*turn, 0, len(missing))
+	var todo []*turn
 	for _, d := range missing {
-		c, became, err := p.creationOf(ctx, d)
-		if c != nil {
-			todo = append(todo, c)
-			continue
+		next := &turn{d: d, w: p.Memory.Child(d.Identity)}
+		all = append(all, next)
+		if next.err = next.w.Rejected.Stands(p.Subject, d.Hash, ""); next.err == nil {
+			todo = append(todo, next)
+		} else {
+			failed.Note(d, next.became, next.err)
 		}
-		failed.Note(d, became, err)
-		t.note(d, became, err)
 	}
-	// Objects that were rejected before come last, so that they do not block the
-	// others forever.
-	slices.SortStableFunc(todo, func(a, b *creation) int { return a.w.Rejected.Rank() - b.w.Rejected.Rank() })
-	for size := 1; len(todo) > 0; size *= 2 {
-		var batch []*creation
+	shareBackoff(all)
+	slices.SortStableFunc(todo, func(a, b *turn) int { return a.w.Failure.At().Compare(b.w.Failure.At()) })
+	for size := 1 + countFailed(todo)/mostRounds; len(todo) > 0; size *= 2 {
+		var batch []*turn
+		var creations []*creation
 		for len(todo) > 0 && len(batch) < size {
-			c := todo[0]
+			next := todo[0]
 			todo = todo[1:]
-			if failed.Stops(c.d) || failed.Postponed && c.w.Rejected != nil {
-				c.w.Damper = c.damper // It is not created.
-				t.note(c.d, decide.SkipFor(decide.ForOthers), nil)
+			if failed.Stops(next.d) || failed.Postponed && next.w.Rejected.Repeats(next.d.Hash) {
+				next.stop()
 				continue
 			}
-			batch = append(batch, c)
+			c, became, err := p.creationOf(ctx, next.d)
+			if c == nil {
+				p.end(next, &failed, became, err)
+				continue
+			}
+			batch, creations = append(batch, next), append(creations, c)
 		}
-		p.send(ctx, batch)
-		for _, c := range batch {
-			became, err := p.ChildWriter.created(ctx, c)
-			failed.Note(c.d, became, err)
-			t.note(c.d, became, err)
+		p.send(ctx, creations)
+		for i, next := range batch {
+			became, err := p.ChildWriter.created(ctx, creations[i])
+			p.end(next, &failed, became, err)
 		}
 	}
+	for _, each := range all { // In the order of the rendering, so that always the same one of several errors is reported.
+		t.note(each.d, each.became, each.err)
+	}
+}
+
+// end notes what became of an attempt.
+func (p *Children) end(t *turn, failed *decide.Brake, became decide.Step, err error) {
+	t.became, t.err = became, err
+	failed.Note(t.d, became, err)
+	if err != nil {
+		t.w.Failure = p.Answers.NewFailure(t.d.Hash, err)
+	}
+}
+
+// stop ends the turn of an object whose creation is not attempted, because that of another one has failed. What it
+// failed with before is still true.
+func (t *turn) stop() {
+	if t.err = t.w.Failure.Standing(t.d.Hash); t.err == nil {
+		t.became = decide.SkipFor(decide.ForOthers)
+	}
+}
+
+// shareBackoff lets the failures of all objects count for each of them, because they take turns.
+func shareBackoff(all []*turn) {
+	var of []*access.Written
+	for _, t := range all {
+		if t.w.Rejected.Repeats(t.d.Hash) {
+			of = append(of, t.w)
+		}
+	}
+	access.ShareBackoff(of)
+}
+
+func countFailed(all []*turn) (n int) {
+	for _, t := range all {
+		if t.w.Failure != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // creationOf returns the creation of an object, or the step or error that takes its place.

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -116,12 +117,15 @@ rules:
     template: {apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: "${name}"}}
 `
 
+var (
+	leaseKind     = schema.GroupKind{Group: "coordination.k8s.io", Kind: "Lease"}
+	leaseResource = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+)
+
 // TestFailedCreationBlocksNoOther fails the creation of one object for ever. The other one of its child is created, and created
 // again after it was deleted.
 func TestFailedCreationBlocksNoOther(t *testing.T) {
 	w, u := unsteadyWorld(t, leaseRules, slog.DiscardHandler)
-	leases := schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
-	leaseKind := schema.GroupKind{Group: "coordination.k8s.io", Kind: "Lease"}
 	u.fails, u.named = "patch leases", func(name string) error {
 		if name == "a" {
 			return fmt.Errorf("timeout of %s", name)
@@ -135,13 +139,124 @@ func TestFailedCreationBlocksNoOther(t *testing.T) {
 	}
 	advance(t, w, 3*time.Minute)
 	for range 3 {
-		if err := w.Cluster().Client("someone").Resource(leases).Namespace("default").Delete(t.Context(), "b", metav1.DeleteOptions{}); err != nil {
+		if err := w.Cluster().Client("someone").Resource(leaseResource).Namespace("default").Delete(t.Context(), "b", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		settle(t, w)
 		if w.Cluster().Find(leaseKind, "default", "b") == nil {
 			t.Fatal("b waits for the backoff of a")
 		}
+	}
+}
+
+// TestFailuresTakeTurns has one object of a collection that can never be created. Another one, whose creation failed once, or which
+// could always be created, is created nevertheless.
+func TestFailuresTakeTurns(t *testing.T) {
+	once := func(name string) func(string, int) bool {
+		return func(object string, before int) bool { return object == name && before == 0 }
+	}
+	never := func(string, int) bool { return false }
+	for name, c := range map[string]struct {
+		fails string // verb and resource
+		err   error
+		also  func(object string, before int) bool // which object fails beside "a", after how many failures of its own
+		taken bool                                 // another owner has the name "a"
+	}{
+		"failure of the other":          {"patch leases", fmt.Errorf("timeout"), once("b"), false},
+		"failure of the last":           {"patch leases", fmt.Errorf("timeout"), once("e"), false},
+		"quota":                         {"patch leases", quotaExceeded(), once("b"), false},
+		"name that cannot be read":      {"get leases", apierrors.NewInternalError(fmt.Errorf("unable to decrypt")), never, true},
+		"namespace that does not exist": {"patch leases", apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "missing"), never, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rules := strings.Replace(leaseRules, "['a', 'b']", "['a', 'b', 'c', 'd', 'e']", 1)
+			w, u := unsteadyWorld(t, rules, slog.DiscardHandler)
+			if c.taken {
+				lease := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+					"metadata": map[string]any{"name": "a", "namespace": "default"}}}
+				if _, err := w.Cluster().Put(lease); err != nil {
+					t.Fatal(err)
+				}
+			}
+			failed := map[string]int{}
+			u.fails, u.named = c.fails, func(object string) error {
+				if object != "a" && !c.also(object, failed[object]) {
+					return nil
+				}
+				failed[object]++
+				return c.err
+			}
+			change(t, w, fooResource, "example-foo", `{"spec":{"replicas":2}}`)
+			advance(t, w, 10*time.Minute)
+			for _, object := range []string{"b", "c", "d", "e"} {
+				if w.Cluster().Find(leaseKind, "default", object) == nil {
+					t.Errorf("%s is not created while a fails; failures by object: %v", object, failed)
+				}
+			}
+			if n := len(u.attempts); n > 60 {
+				t.Errorf("%d attempts in ten minutes", n)
+			}
+			if got := ready(w); !strings.Contains(got, `child "many"[0]`) {
+				t.Errorf("Ready is %s, want it to tell why a fails", got)
+			}
+		})
+	}
+}
+
+// TestConflictLoopBlocksNoOther has another writer delete one object of a collection again and again. An object that is added is
+// created nevertheless.
+func TestConflictLoopBlocksNoOther(t *testing.T) {
+	rules := strings.Replace(leaseRules, "['a', 'b']", "self.spec.replicas > 2 ? ['a', 'b'] : ['a']", 1)
+	w, _ := unsteadyWorld(t, rules, slog.DiscardHandler)
+	change(t, w, fooResource, "example-foo", `{"spec":{"replicas":2}}`)
+	deleteA := func() {
+		err := w.Cluster().Client("someone").Resource(leaseResource).Namespace("default").Delete(t.Context(), "a", metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+	}
+	for range 60 {
+		advance(t, w, time.Second)
+		deleteA()
+	}
+	if got := ready(w); !strings.Contains(got, "Contested") {
+		t.Fatalf("Ready is %s", got)
+	}
+	change(t, w, fooResource, "example-foo", `{"spec":{"replicas":3}}`)
+	settle(t, w)
+	if w.Cluster().Find(leaseKind, "default", "b") == nil {
+		t.Errorf("b waits for a, which another writer deletes; Ready is %s", ready(w))
+	}
+}
+
+// quotaExceeded is the rejection of an object that a quota has no room for.
+func quotaExceeded() error {
+	return apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "one", fmt.Errorf("exceeded quota: count, requested: 1, used: 4, limited: 4"))
+}
+
+// TestStoppedCreationsTellWhyTheyFailed fails all creations of a collection, each for another reason. The condition names one of
+// them, and the same one all the time.
+func TestStoppedCreationsTellWhyTheyFailed(t *testing.T) {
+	w, u := unsteadyWorld(t, leaseRules, slog.DiscardHandler)
+	u.fails, u.named = "patch leases", func(object string) error {
+		return fmt.Errorf("timeout of %s", object)
+	}
+	change(t, w, fooResource, "example-foo", `{"spec":{"replicas":2}}`)
+	advance(t, w, time.Minute)
+	written := len(w.Writes())
+	for range 60 {
+		advance(t, w, 10*time.Second)
+		if got := ready(w); !strings.Contains(got, "timeout of a") {
+			t.Fatalf("Ready is %s, want the failure of a", got)
+		}
+	}
+	if n := len(w.Writes()) - written; n > 0 {
+		t.Errorf("%d writes of the status", n)
+	}
+	u.fails = "get leases"
+	advance(t, w, time.Minute)
+	if got := ready(w); !strings.HasPrefix(got, "True") {
+		t.Errorf("Ready is %s afterwards", got)
 	}
 }
 

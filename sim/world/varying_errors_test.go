@@ -20,7 +20,7 @@ import (
 	"reconcel/sim/world"
 )
 
-// unsteady is a cluster that fails one kind of write, each time with another text.
+// unsteady is a cluster that fails one kind of request, each time with another text.
 type unsteady struct {
 	dynamic.Interface
 	world    *world.World
@@ -71,6 +71,13 @@ func (o unsteadyObjects) Patch(ctx context.Context, name string, t types.PatchTy
 		return nil, err
 	}
 	return o.ResourceInterface.Patch(ctx, name, t, body, options, subresources...)
+}
+
+func (o unsteadyObjects) Get(ctx context.Context, name string, options metav1.GetOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	if err := o.unsteady.fail("get "+o.resource, name); err != nil {
+		return nil, err
+	}
+	return o.ResourceInterface.Get(ctx, name, options, subresources...)
 }
 
 func (o unsteadyObjects) Delete(ctx context.Context, name string, options metav1.DeleteOptions, subresources ...string) error {
