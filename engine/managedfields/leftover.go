@@ -89,10 +89,14 @@ func (at position) leftovers(rest fieldpath.Path, pointer string, others []Set) 
 }
 
 // leftoversHere returns pointers to the leftovers of a map or a list. Items are removed from the end, so
-// that the indices of the others stay.
+// that the indices of the others stay. If we have a key as one of several, the map is granular: another
+// manager with the map alone had it without keys, and does not own the key.
 func (at position) leftoversHere(pointer string, others []Set) (pointers []string) {
 	owned := func(e fieldpath.PathElement) bool {
-		return slices.ContainsFunc(others, func(s Set) bool { return s.Owns(at.child(e)) })
+		_, apart := at.own.at(e)
+		return slices.ContainsFunc(others, func(s Set) bool {
+			return s.hasPath(at.child(e)) || !apart && s.Owns(at.child(e))
+		})
 	}
 	switch live := at.live.(type) {
 	case map[string]any:

@@ -107,7 +107,8 @@ func (s Set) hasPath(path fieldpath.Path) bool {
 	return true
 }
 
-// Owns is like Has, but a field that is a leaf of the set includes all fields inside it.
+// Owns is like Has, but a field that is a leaf of the set includes all fields inside it: it is atomic, or was when the
+// manager wrote it. The leaf may also be a granular map without keys, which only the schema can tell.
 func (s Set) Owns(path fieldpath.Path) bool {
 	for _, e := range path {
 		below, found := s.at(e)
