@@ -16,6 +16,7 @@ import (
 
 	"reconcel/engine/answer"
 	"reconcel/engine/decide"
+	"reconcel/engine/discover"
 	"reconcel/engine/managedfields"
 	"reconcel/engine/outcome"
 	"reconcel/engine/plan"
@@ -23,10 +24,15 @@ import (
 	"reconcel/rules"
 )
 
+// longestConflict is for how long other writers may keep a status from being written.
+const longestConflict = 2 * time.Second
+
 // applyBound applies the status to the state of the primary that it was computed
 // from. So a late write, for example of a process that has ended, cannot undo a newer
 // status. After a conflict it reads the primary and retries once, because other
-// writers may often change fields that the rules do not write.
+// writers may often change fields that the rules do not write. If they change the
+// primary faster than it can be read and written, for longer than longestConflict, the status
+// is applied to any state: observedGeneration says which one it is about.
 func (s *StatusDraft) applyBound(ctx context.Context, conditions []rules.Condition, desired map[string]any,
 	digest [16]byte, now time.Time) error {
 	again := func() (err error) {
@@ -36,11 +42,15 @@ func (s *StatusDraft) applyBound(ctx context.Context, conditions []rules.Conditi
 		if desired, err = s.desired(conditions, s.Self.Fields().Set(), now); err != nil {
 			return err
 		}
-		return s.apply(ctx, desired, digest)
+		return s.apply(ctx, desired, digest, s.Self.GetResourceVersion())
 	}
 	last := &s.Memory.Status
 	before := cmp.Or(last.Fields, s.Self.Fields())
-	err := s.apply(ctx, desired, digest)
+	version := s.Self.GetResourceVersion()
+	if s.isOvertaken(now) {
+		version = ""
+	}
+	err := s.apply(ctx, desired, digest, version)
 	if apierrors.IsConflict(err) {
 		err = again()
 	}
@@ -59,6 +69,13 @@ func (s *StatusDraft) applyBound(ctx context.Context, conditions []rules.Conditi
 		return decide.ErrStale
 	}
 	return err
+}
+
+// isOvertaken reports whether other writers were faster in all reconciliations for too long. A list of conditions that
+// has one owner has those of others, which a write may only copy from the state that it replaces.
+func (s *StatusDraft) isOvertaken(now time.Time) bool {
+	since := s.Memory.StaleSince
+	return !since.IsZero() && now.Sub(since) >= longestConflict && s.list != discover.AtomicConditions && !s.unappliable()
 }
 
 // applier returns the manager of the status.
@@ -95,8 +112,8 @@ func (s *StatusDraft) renew(ctx context.Context) error {
 	return nil
 }
 
-// apply sends the status once, and records the response.
-func (s *StatusDraft) apply(ctx context.Context, desired map[string]any, digest [16]byte) error {
+// apply sends the status once, for the state with a resourceVersion or, with "", for any, and records the response.
+func (s *StatusDraft) apply(ctx context.Context, desired map[string]any, digest [16]byte, version string) error {
 	ctx, cancel := context.WithTimeout(ctx, plan.WriteTimeout)
 	defer cancel()
 	k := s.Cache.Kind()
@@ -112,7 +129,7 @@ func (s *StatusDraft) apply(ctx context.Context, desired map[string]any, digest 
 	if as.Subresource == "" {
 		u.SetUID(s.Req.UID) // Prevents the apply from creating a deleted object again.
 	}
-	u.SetResourceVersion(s.Self.GetResourceVersion())
+	u.SetResourceVersion(version)
 	body, err := u.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("write status: %w", err)
