@@ -41,10 +41,14 @@ func (e *Engine) startCleanup(ctx context.Context, pl *plan.Plan) {
 	do(func() {
 		// Wait for one interval first: the caches may not show yet what the last
 		// reconciliation with the previous rules created.
-		_ = wait.PollUntilContextCancel(ctx, cleanup.InventoryInterval, false, func(ctx context.Context) (bool, error) {
-			e.Cleanup.RemoveUnusedKinds(ctx, pl)
-			return false, nil
-		})
+		delay := cleanup.InventoryInterval
+		for outcome.Sleep(ctx, delay); ctx.Err() == nil; outcome.Sleep(ctx, delay) {
+			if err := e.Cleanup.RemoveUnusedKinds(ctx, pl); err == nil {
+				delay = cleanup.InventoryInterval
+			} else {
+				delay = min(2*delay, cleanup.RestoreInterval)
+			}
+		}
 	})
 	do(func() {
 		var problem outcome.Problem

@@ -3,6 +3,7 @@ package cleanup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -34,9 +35,12 @@ type Cleanup struct {
 
 	reportedHolds map[plan.RuleOf]string // reported rules that are held, with the hash of the change
 	reportedKept  []inventory.KeptRule   // reported kept rules; written by whoever makes a plan
+
+	unrecorded outcome.Problem // the last update of the inventory; used by RemoveUnusedKinds
 }
 
-// InventoryInterval is how often unused kinds are removed from the inventory.
+// InventoryInterval is how often unused kinds are removed from the inventory. A failure doubles the interval, up to
+// RestoreInterval.
 const InventoryInterval = 5 * time.Second
 
 // RestoreInterval is how often reconcel checks that its inventory exists.
@@ -59,23 +63,31 @@ func (c *Cleanup) RestoreInventory(ctx context.Context) error {
 }
 
 // RemoveUnusedKinds removes kinds that rules no longer render from the inventory,
-// each as soon as no objects of it remain.
-func (c *Cleanup) RemoveUnusedKinds(ctx context.Context, pl *plan.Plan) {
+// each as soon as no objects of it remain. It logs each new problem once.
+func (c *Cleanup) RemoveUnusedKinds(ctx context.Context, pl *plan.Plan) error {
+	var problems []error
 	for _, primary := range pl.Primaries {
 		for _, r := range primary.Rules {
 			for _, w := range primary.ByRule[r] {
-				c.PruneKind(ctx, pl.Orphaned.Kinds, r, w)
+				if err := c.PruneKind(ctx, pl.Orphaned.Kinds, r, w); err != nil {
+					problems = append(problems, err)
+				}
 			}
 		}
 	}
+	err := errors.Join(problems...)
+	if ctx.Err() == nil && c.unrecorded.IsNews(err) {
+		c.Log.Warn("inventory update failed, will retry", "error", outcome.JoinFirst(problems))
+	}
+	return err
 }
 
 // PruneKind deletes the objects of a kind that a rule no longer renders.
 func (c *Cleanup) PruneKind(ctx context.Context, orphaned map[inventory.Key][]schema.GroupVersionKind, r *rules.Rule,
-	w *watch.Watch) {
+	w *watch.Watch) error {
 	cache, err := w.Cache()
 	if err != nil || cache.Unlisted() != nil {
-		return
+		return nil
 	}
 	key := inventory.KeyOf(r)
 	for i, gvk := range orphaned[key] {
@@ -83,13 +95,13 @@ func (c *Cleanup) PruneKind(ctx context.Context, orphaned map[inventory.Key][]sc
 			continue
 		}
 		if err := c.Inventory.RemoveKind(ctx, key, gvk); err != nil {
-			c.Log.Warn("inventory update failed, will retry", "rule", r.Name, "kind", gvk.Kind, "error", err)
-			return
+			return fmt.Errorf("rule %q, kind %s: %w", r.Name, gvk.Kind, err)
 		}
 		c.Log.Info("orphaned objects of a kind deleted", "rule", r.Name, "kind", gvk.Kind)
 		orphaned[key] = append(orphaned[key][:i:i], orphaned[key][i+1:]...)
-		return
+		return nil
 	}
+	return nil
 }
 
 func hasObjectsOf(c *watch.Cache, r *rules.Rule) bool {

@@ -161,7 +161,7 @@ func (s *Stepper) CleanUp(ctx context.Context) (*rules.Program, error) {
 	if s.engine.DryRun != nil {
 		s.engine.Cleanup.TryForesee(ctx, pl)
 	} else {
-		s.engine.Cleanup.RemoveUnusedKinds(ctx, pl)
+		_ = s.engine.Cleanup.RemoveUnusedKinds(ctx, pl) // It logs its error, and the next cleanup tries it again.
 		if err := s.tryRemoveMarks(ctx); err != nil {
 			return nil, err
 		}

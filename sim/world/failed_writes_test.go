@@ -308,3 +308,28 @@ func TestWorstFailedDeletion(t *testing.T) {
 		t.Errorf("Ready is %s", got)
 	}
 }
+
+// TestFailedInventoryIsLoggedOnce fails the update of the inventory that forgets a kind, for one reason and then for another one.
+func TestFailedInventoryIsLoggedOnce(t *testing.T) {
+	log := &strings.Builder{}
+	service := "  - id: s\n    template: {apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{port: 80}]}}\n"
+	begin := "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"
+	w, u := unsteadyWorld(t, begin+fooRule("one", "", configMap("a"), service), slog.NewTextHandler(log, nil))
+	u.fails, u.text = "delete services", varying["denied"]
+	reload(t, w, fooRule("one", "", configMap("a")))
+	u.fails, u.text = "update configmaps", varying["port"]
+	for i := range 60 {
+		advance(t, w, 10*time.Second)
+		if i == 30 {
+			u.text = func(int) error { return fmt.Errorf("etcdserver: mvcc: database space exceeded") }
+		}
+	}
+	if n := strings.Count(log.String(), "inventory update failed"); n != 2 {
+		t.Errorf("%d lines in ten minutes, want one for each reason:\n%s", n, log)
+	}
+	u.fails = ""
+	advance(t, w, time.Minute)
+	if !strings.Contains(log.String(), "orphaned objects of a kind deleted") {
+		t.Errorf("the kind is not forgotten afterwards:\n%s", log)
+	}
+}

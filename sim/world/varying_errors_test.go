@@ -80,6 +80,13 @@ func (o unsteadyObjects) Get(ctx context.Context, name string, options metav1.Ge
 	return o.ResourceInterface.Get(ctx, name, options, subresources...)
 }
 
+func (o unsteadyObjects) Update(ctx context.Context, object *unstructured.Unstructured, options metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	if err := o.unsteady.fail("update "+o.resource, object.GetName()); err != nil {
+		return nil, err
+	}
+	return o.ResourceInterface.Update(ctx, object, options, subresources...)
+}
+
 func (o unsteadyObjects) Delete(ctx context.Context, name string, options metav1.DeleteOptions, subresources ...string) error {
 	if err := o.unsteady.fail("delete "+o.resource, name); err != nil {
 		return err
