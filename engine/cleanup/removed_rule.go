@@ -176,7 +176,7 @@ func (s *Removal) Deletes(o *watch.Object) bool {
 
 // Keeps reports whether a rule of its primary kept an object in the last reconciliation.
 func (s *Removal) Keeps(k ident.Kind, o *watch.Object, owner ident.Request) bool {
-	return s.primary != nil && s.primary.OrphanedObjects.Add(owner, s.orphaned(k, o)) != ""
+	return s.primary != nil && s.primary.OrphanedObjects.Why(owner, s.orphaned(k, o)) != ""
 }
 
 func (s *Removal) orphaned(k ident.Kind, o *watch.Object) plan.OrphanedObject {

@@ -56,6 +56,13 @@ func (ls *orphanedObjects) Add(req ident.Request, l OrphanedObject) (why string)
 	return l.why
 }
 
+// Why returns why the last reconciliation of a primary kept an orphaned object, or "".
+func (ls *orphanedObjects) Why(req ident.Request, l OrphanedObject) string {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	return ls.of[req][l.key()].why
+}
+
 // List returns the orphaned objects of a primary, in no order.
 func (ls *orphanedObjects) List(req ident.Request) []OrphanedObject {
 	ls.mu.Lock()
