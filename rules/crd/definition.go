@@ -38,14 +38,41 @@ type Definition struct {
 }
 
 // A Validation is a CEL expression that the API server evaluates. On a write that does not change its field, the API
-// server accepts that it is false. Each write changes the whole object, also one of the status.
+// server accepts that it is false, but not that it fails. Each write changes the whole object, also one of the status.
 type Validation struct {
-	Path    []string // of its field; empty: the whole object
-	Rules   []string // as rules of the whole object and of each field on the path
+	Path    []string   // of its field; empty: the whole object
+	Rules   []string   // as rules of the whole object and of each field on the path
+	Needs   [][]string // the fields that it reads unguarded; a stored object may lack one
 	Message string
 }
 
-func (v Validation) rule() string { return v.Rules[len(v.Path)] }
+// plain returns the rule of the field as its author wrote it.
+func (v Validation) plain() string { return v.Rules[len(v.Path)] }
+
+// rule returns the rule of the field, which holds for an object that lacks a field that it reads: whether that may be
+// is for the schema to say.
+func (v Validation) rule() string {
+	var guard strings.Builder
+	for _, names := range v.Needs {
+		if len(names) > len(v.Path) {
+			guard.WriteString("!has(self." + strings.Join(names[len(v.Path):], ".") + ") || ")
+		}
+	}
+	switch rule := v.plain(); {
+	case guard.Len() == 0 || !strings.Contains(rule, "?"):
+		return guard.String() + rule
+	case strings.Contains(rule, "//"):
+		return rule // It may end with a comment, which would comment out the bracket.
+	default:
+		return guard.String() + "(" + rule + ")"
+	}
+}
+
+// Unguarded reports whether a rule is another one with a guard, or without.
+func Unguarded(rule, plain string) bool {
+	guard, guarded := strings.CutSuffix(strings.TrimSuffix(rule, ")"), strings.TrimSuffix(plain, ")"))
+	return rule == plain || guarded && strings.HasPrefix(guard, "!has(self.")
+}
 
 // Name returns the name of the CRD.
 func (d *Definition) Name() string { return d.plural() + "." + d.GVK.Group }

@@ -213,7 +213,7 @@ func (m *merger) validations(path string, into, from *yaml.Node) {
 	for _, n := range ours.Content {
 		rule := at(n, "rule").Value
 		if !hasRule(into, rule) && !slices.ContainsFunc(m.of.Validations,
-			func(v Validation) bool { return strings.Join(v.Path, ".") == path && v.rule() == rule }) {
+			func(v Validation) bool { return strings.Join(v.Path, ".") == path && Unguarded(rule, v.plain()) }) {
 			m.note(strings.TrimPrefix(path+"."+validations, "."), "the rules also check: %s", rule)
 		}
 	}
@@ -239,11 +239,11 @@ func (m *merger) validation(v, placed Validation, root *yaml.Node) {
 	m.note(place, "the rules also check: %s", placed.rule())
 }
 
-// hasRule reports whether a schema has a rule of the API server.
+// hasRule reports whether a schema has a rule of the API server, with a guard or without.
 func hasRule(schema *yaml.Node, rule string) bool {
 	rules := at(schema, validations)
 	return rules != nil && slices.ContainsFunc(rules.Content,
-		func(n *yaml.Node) bool { r := at(n, "rule"); return r != nil && r.Value == rule })
+		func(n *yaml.Node) bool { r := at(n, "rule"); return r != nil && Unguarded(r.Value, rule) })
 }
 
 // required adds required fields that the file does not have.

@@ -15,7 +15,7 @@ import (
 // default of it, without the defaults of the fields in it, and rejects a CRD if one fails: the check is at
 // none of these.
 func (v Validation) In(schema *spec.Schema) Validation {
-	placed := Validation{Rules: v.Rules[:1], Message: v.Message}
+	placed := Validation{Rules: v.Rules[:1], Needs: v.neededIn(schema), Message: v.Message}
 	var given []any // the defaults of the field, and what those of the fields around it have for it
 	for i, name := range v.Path {
 		field := schema.Properties[name]
@@ -37,6 +37,18 @@ func (v Validation) In(schema *spec.Schema) Validation {
 		}
 	}
 	return placed
+}
+
+// neededIn returns those of the needed fields without which an object of a schema may be stored: the API server fills in
+// defaults when it reads an object.
+func (v Validation) neededIn(schema *spec.Schema) [][]string {
+	return slices.DeleteFunc(slices.Clone(v.Needs), func(names []string) bool {
+		field := *schema
+		for _, name := range names {
+			field = field.Properties[name]
+		}
+		return field.Default != nil
+	})
 }
 
 var environment = sync.OnceValues(func() (*cel.Env, error) {

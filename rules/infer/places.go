@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/cel-go/common/ast"
 
+	"reconcel/rules/crd"
 	"reconcel/rules/expr"
 	"reconcel/rules/source"
 )
@@ -34,6 +35,36 @@ func Places(check *source.Expr) []Place {
 		out = append(out, Place{path, asSelf(check.Text, path, reads)})
 	}
 	return out
+}
+
+// Is reports whether a rule of the API server is the check at the place, with a guard or without.
+func (p Place) Is(rule string) bool { return crd.Unguarded(rule, p.Rule) }
+
+// needsOf returns the fields that an expression reads without asking whether they, or a field that they are in, are
+// there, each behind those that it is in.
+func needsOf(e ast.Expr) (all [][]string) {
+	var tested [][]string
+	for _, self := range ast.MatchDescendants(ast.NavigateAST(ast.NewAST(e, nil)),
+		func(e ast.NavigableExpr) bool { return e.Kind() == ast.IdentKind && e.AsIdent() == "self" }) {
+		var names []string
+		for e, ok := self.Parent(); ok && e.Kind() == ast.SelectKind; e, ok = e.Parent() {
+			names = append(names, e.AsSelect().FieldName())
+			if e.AsSelect().IsTestOnly() {
+				tested = append(tested, names)
+				break
+			}
+			all = append(all, slices.Clone(names))
+		}
+	}
+	var needs [][]string
+	for _, names := range all {
+		isIn := func(p []string) bool { return len(p) <= len(names) && slices.Equal(p, names[:len(p)]) }
+		known := slices.ContainsFunc(needs, func(p []string) bool { return slices.Equal(p, names) })
+		if !known && !slices.ContainsFunc(tested, isIn) {
+			needs = append(needs, names)
+		}
+	}
+	return needs
 }
 
 // A read is a self in a text, and the fields that the text selects of it.

@@ -41,7 +41,9 @@ func (p *primary) validations(d *crd.Definition) (out []crd.Validation) {
 			if parsed == nil || !evaluable(parsed.Expr(), whole) {
 				continue
 			}
-			v := everywhere(c.Expression).In(whole)
+			v := everywhere(c.Expression)
+			v.Needs = needsOf(parsed.Expr())
+			v = v.In(whole)
 			v.Message = messageOf(c)
 			if !slices.ContainsFunc(out, func(o crd.Validation) bool { return reflect.DeepEqual(o, v) }) {
 				out = append(out, v)

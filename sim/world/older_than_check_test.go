@@ -22,12 +22,14 @@ import (
 func TestAResourceOlderThanACheck(t *testing.T) {
 	thing := runtimeschema.GroupKind{Group: "example.com", Kind: "Thing"}
 	for name, c := range map[string]struct{ check, reads, object, ready, rejected string }{
-		"of one field":                     {`self.spec.size in ["small", "large"]`, "self.spec.size", "spec: {size: huge}", "False InvalidSpec", "it is wrong"},
-		"of two fields":                    {`self.spec.min <= self.spec.max`, "string(self.spec.min + self.spec.max)", "spec: {min: 2, max: 1}", "False InvalidSpec", "it is wrong"},
-		"of an optional field":             {`self.spec.?size.orValue("") in ["small", "large"]`, `self.spec.?size.orValue("")`, "spec: {size: huge}", "False InvalidSpec", "it is wrong"},
-		"of a deep field":                  {`self.spec.inner.size != "huge"`, "self.spec.inner.size", "spec: {inner: {size: huge}}", "False InvalidSpec", "it is wrong"},
-		"of a field that it does not have": {`self.spec.size in ["small", "large"]`, `has(self.spec.a) ? "a" : "b"`, "spec: {}", "False RuleError", "Required"},
-		"of a field of its own":            {`self.size in ["small", "large"]`, "self.size", "{spec: {}, size: huge}", "False InvalidSpec", "it is wrong"},
+		"of one field":                         {`self.spec.size in ["small", "large"]`, "self.spec.size", "spec: {size: huge}", "False InvalidSpec", "it is wrong"},
+		"of two fields":                        {`self.spec.min <= self.spec.max`, "string(self.spec.min + self.spec.max)", "spec: {min: 2, max: 1}", "False InvalidSpec", "it is wrong"},
+		"of two fields, of which it lacks one": {`self.spec.min <= self.spec.max`, `has(self.spec.a) ? "a" : "b"`, "spec: {min: 2}", "False RuleError", "Required"},
+		"of two deep fields":                   {`self.spec.inner.min <= self.spec.inner.max`, `has(self.spec.a) ? "a" : "b"`, "spec: {inner: {min: 2}}", "False RuleError", "Required"},
+		"of an optional field":                 {`self.spec.?size.orValue("") in ["small", "large"]`, `self.spec.?size.orValue("")`, "spec: {size: huge}", "False InvalidSpec", "it is wrong"},
+		"of a deep field":                      {`self.spec.inner.size != "huge"`, "self.spec.inner.size", "spec: {inner: {size: huge}}", "False InvalidSpec", "it is wrong"},
+		"of a field that it does not have":     {`self.spec.size in ["small", "large"]`, `has(self.spec.a) ? "a" : "b"`, "spec: {}", "False RuleError", "Required"},
+		"of a field of its own":                {`self.size in ["small", "large"]`, "self.size", "{spec: {}, size: huge}", "False InvalidSpec", "it is wrong"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := briefRule("one", `

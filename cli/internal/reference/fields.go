@@ -29,6 +29,7 @@ type Check struct {
 	Field   Code // "": the resource
 	Rule    Markdown
 	Message Markdown
+	rule    string // as it is in the schema; "": of the rules
 }
 
 // describe adds the fields in a schema, and what the API server checks.
@@ -114,7 +115,7 @@ func (p *Page) addChecks(path string, s *spec.Schema) {
 		check, _ := item.(map[string]any)
 		rule, _ := check["rule"].(string)
 		message, _ := check["message"].(string)
-		p.Accepted = append(p.Accepted, Check{Code(path), code(rule), formatf("%v", Text(message))})
+		p.Accepted = append(p.Accepted, Check{Code(path), code(rule), formatf("%v", Text(message)), rule})
 	}
 }
 

@@ -79,7 +79,7 @@ func (v *ruleView) add(page *Page, only Markdown) {
 		places := infer.Places(c.Expression)
 		isRepeated := func(a Check) bool {
 			return slices.ContainsFunc(places, func(p infer.Place) bool {
-				return a.Field == Code(strings.Join(p.Path, ".")) && a.Rule == code(p.Rule)
+				return a.Field == Code(strings.Join(p.Path, ".")) && p.Is(a.rule)
 			})
 		}
 		if !slices.ContainsFunc(page.Accepted, isRepeated) {
