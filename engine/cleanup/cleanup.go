@@ -46,13 +46,13 @@ const InventoryInterval = 5 * time.Second
 // RestoreInterval is how often reconcel checks that its inventory exists.
 const RestoreInterval = 30 * time.Second
 
-// RestoreInventory creates the inventory again if it was deleted. It restores the texts of the rules even if
-// they were changed: another process may have to work with them.
+// RestoreInventory creates the inventory again if it was deleted, and adds what it has lost. It restores the texts of
+// the rules even if they were changed: another process may have to work with them.
 func (c *Cleanup) RestoreInventory(ctx context.Context) error {
 	restored, err := c.Inventory.Restore(ctx)
 	restoredTexts, failed := c.Inventory.RestoreTexts(ctx)
 	if restored {
-		c.Log.Warn("inventory restored after its deletion", "object", "ConfigMap/"+c.Options.Namespace+"/"+
+		c.Log.Warn("inventory restored after a change by others", "object", "ConfigMap/"+c.Options.Namespace+"/"+
 			inventory.Name(c.Options.Name))
 	}
 	if restoredTexts && failed == nil {

@@ -46,6 +46,21 @@ func (c *content) clone() content {
 		rollouts: maps.Clone(c.rollouts), rejected: c.rejected}
 }
 
+// regain adds entries, and kinds of their children, that others have removed, for example by restoring a backup from before
+// a rule was added. What only they have stays: it may be of objects in the same backup.
+func (c *content) regain(last *content) {
+	for key, known := range last.entries {
+		entry := known
+		for _, kind := range c.entries[key].Children {
+			if !slices.Contains(entry.Children, kind) {
+				entry.Children = append(slices.Clone(entry.Children), kind)
+			}
+		}
+		slices.Sort(entry.Children)
+		c.entries[key] = entry
+	}
+}
+
 // A HeldChange is a change of a rule that does not take effect until a user approves it.
 type HeldChange struct {
 	Rule    string `json:"rule"`

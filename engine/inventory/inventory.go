@@ -289,8 +289,9 @@ func (inv *Inventory) create(ctx context.Context, c *content) (created bool, err
 	return err == nil, err
 }
 
-// Restore creates the ConfigMap again, as it was last seen, if it was deleted, and reports whether it
-// did. Without it, the next process would not know the kinds of removed children.
+// Restore creates the ConfigMap again, as it was last seen, if it was deleted, and adds what it has lost if it was
+// replaced by an older one. It reports whether it did. Without it, the next process would not know the kinds of removed
+// children.
 func (inv *Inventory) Restore(ctx context.Context) (restored bool, err error) {
 	if inv.client == nil || inv.options.DryRun {
 		return false, nil
@@ -304,14 +305,20 @@ func (inv *Inventory) Restore(ctx context.Context) (restored bool, err error) {
 	if err != nil {
 		return false, inv.describe(err)
 	}
-	if stored != nil {
-		inv.last.Store(&c)
-		return false, nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	restored, err = inv.create(ctx, &c)
-	return restored, inv.describe(err)
+	if stored == nil {
+		restored, err = inv.create(ctx, &c)
+		return restored, inv.describe(err)
+	}
+	c.regain(inv.last.Load())
+	if restored, err = c.fill(stored); restored && err == nil {
+		_, err = inv.client.Update(ctx, stored, metav1.UpdateOptions{FieldManager: inv.options.FieldManager})
+	}
+	if err == nil {
+		inv.last.Store(&c)
+	}
+	return restored && err == nil, inv.describe(err)
 }
 
 // read returns the content and the ConfigMap, which is nil if it does not exist. If it was deleted while this

@@ -168,3 +168,37 @@ func TestInventoryIsRestored(t *testing.T) {
 		t.Fatalf("%v, %v: %v instead of %v", found, err, after, before)
 	}
 }
+
+// TestInventoryOfABackupIsCompleted replaces the ConfigMap of an inventory by what it was before a rule had its second kind of children.
+func TestInventoryOfABackupIsCompleted(t *testing.T) {
+	client := fake.NewSimpleDynamicClient(runtime.NewScheme())
+	inv := inventoryFrom(client, "")
+	configMaps := client.Resource(Resource).Namespace(inv.options.Namespace)
+	extend(t, inv, programOf(t, "  onRuleRemoval: delete\n", "ConfigMap"))
+	backup, err := configMaps.Get(t.Context(), Name(inv.options.Installation), metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	extend(t, inv, programOf(t, "  onRuleRemoval: delete\n", "ConfigMap", "Secret"))
+	before, _, err := inv.Entries(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range []any{backup.Object["data"], map[string]any{}} {
+		restored := backup.DeepCopy()
+		restored.Object["data"] = data
+		if _, err := configMaps.Update(t.Context(), restored, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if restored, err := inv.Restore(t.Context()); err != nil || !restored {
+			t.Fatalf("restored: %v, %v", restored, err)
+		}
+		after, _, err := inv.Entries(t.Context())
+		if err != nil || !reflect.DeepEqual(before, after) {
+			t.Errorf("%v, %v, want %v", after, err, before)
+		}
+		if again, err := inv.Restore(t.Context()); err != nil || again {
+			t.Errorf("restored again: %v, %v", again, err)
+		}
+	}
+}
