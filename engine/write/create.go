@@ -128,7 +128,8 @@ func (p *ChildWriter) created(ctx context.Context, c *creation) (decide.Step, er
 	case outcome.NamespaceEnds(c.err):
 		return decide.SkipFor(decide.ForNamespace), nil
 	}
-	return decide.Step{}, p.Answers.NoteRejection(&c.w.Rejected, c.d.Hash, "", outcome.ClassifyAnswer(c.err))
+	return decide.Step{}, p.Answers.NoteRejection(&c.w.Rejected, c.d.Hash, versionAfter(c.w, "", c.err),
+		outcome.ClassifyAnswer(c.err))
 }
 
 // Objects are created in batches of 1, 2, 4, 8 and so on, until one fails. An

@@ -2,6 +2,7 @@ package write
 
 import (
 	"context"
+	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -73,13 +74,22 @@ func (p *ChildWriter) update(ctx context.Context, k ident.Kind, d *rules.Desired
 		if w.Damper.Uncount(before, err); repeats {
 			w.Damper = before
 		}
-		return p.unchangeable(d, p.Answers.NoteRejection(&w.Rejected, d.Hash, version,
+		return p.unchangeable(d, p.Answers.NoteRejection(&w.Rejected, d.Hash, versionAfter(w, version, err),
 			outcome.ExplainRejection(d, err, outcome.Remedy(d))))
 	}
 	if w.Version != version {
 		tell()
 	}
 	return decide.Step{Action: outcome.Configured}, p.Applier.contested(d, w)
+}
+
+// versionAfter returns the resourceVersion of an object after a write that was rejected. Admission that strips marks lets
+// the write change everything else, for example an annotation of its own. That change alone must not repeat the write.
+func versionAfter(w *access.Written, before string, err error) string {
+	if _, stripped := errors.AsType[*decide.StrippedError](err); stripped {
+		return w.Version
+	}
+	return before
 }
 
 // ownedBefore returns the fields that our last write left us. The live object may show a later write,
