@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"reconcel/engine/discover"
+	"reconcel/rules"
 )
 
 // lacking are the kinds of a cluster in which the API of one kind does not answer.
@@ -86,6 +87,54 @@ rules:
 			}
 			if len(r.Pending) != 1 || r.Pending[0].Rule != "secrets" {
 				t.Errorf("what waits: %v", r.Pending)
+			}
+		})
+	}
+}
+
+// dropping are the kinds of a cluster that has stopped to serve one version of a kind.
+type dropping struct {
+	discover.Kinds
+	gvk schema.GroupVersionKind
+}
+
+// Find implements discover.Kinds.
+func (d dropping) Find(ctx context.Context, gvk schema.GroupVersionKind) (discover.Kind, error) {
+	if gvk == d.gvk {
+		return discover.Kind{}, discover.NoKindError{GVK: gvk}
+	}
+	return d.Kinds.Find(ctx, gvk)
+}
+
+// TestDroppedVersion plans rules without a child, or without the rule, whose objects were written in a version that the API server
+// does not serve any more. The plan foretells their deletion.
+func TestDroppedVersion(t *testing.T) {
+	const config = "  - id: config\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n"
+	const scaler = "  - id: scaler\n    template: {apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: h}, " +
+		"spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: d}}}\n"
+	rule := func(name, children string) string {
+		return "- name: " + name + "\n  onRuleRemoval: delete\n  for: {apiVersion: v1, kind: ServiceAccount}\n  children:\n" + children
+	}
+	load := func(all string) *rules.Loaded {
+		return loadTexts(t, map[string]string{"rules.yaml": "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n" + all})
+	}
+	for name, c := range map[string]struct{ before, after string }{
+		"a child": {rule("one", config+scaler), rule("one", config)},
+		"a rule":  {rule("one", config) + rule("two", scaler), rule("one", config)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFleet(t, load(c.before).Program, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, namespace: default}}")
+			o := f.options(load(c.after))
+			o.Cluster.Kinds = dropping{o.Cluster.Kinds, schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler"}}
+			r := f.plan(o)
+			deleted := 0
+			for _, k := range r.Kinds {
+				if k.Kind == "HorizontalPodAutoscaler" {
+					deleted += k.Deleted
+				}
+			}
+			if deleted != 1 || len(r.Errors) > 0 {
+				t.Errorf("%d are deleted, errors %q", deleted, r.Errors)
 			}
 		})
 	}
