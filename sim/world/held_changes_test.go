@@ -2,6 +2,7 @@ package world_test
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -357,5 +358,37 @@ func TestHeldSharedObjects(t *testing.T) {
 				t.Errorf("there are %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestCountLeavesNoReads holds a change whose rules would read another ConfigMap. The resource is not reconciled when that ConfigMap
+// changes: only the rules that are counted, and do not run, read it.
+func TestCountLeavesNoReads(t *testing.T) {
+	rule := func(n int, read string) string {
+		return fooRule("one", "  lookups:\n  - {id: look, apiVersion: v1, kind: ConfigMap, name: "+read+"}\n", fmt.Sprintf("  - id: cats\n"+
+			"    forEach: {n: lists.range(%d)}\n    template: {apiVersion: v1, kind: Secret, metadata: {name: \"cat-${n}\"}, stringData: {a: '${look.data.a}'}}\n", n))
+	}
+	log := &strings.Builder{}
+	w := loadWith(t, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"+rule(20, "read"),
+		world.Options{Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	put(t, w, "../../examples/foo/foo.yaml")
+	for _, name := range []string{"read", "counted"} {
+		add(t, w, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"`+name+`","namespace":"default"},"data":{"a":"x"}}`)
+	}
+	settle(t, w)
+	reload(t, w, rule(2, "counted"))
+	advance(t, w, time.Hour)
+	reconciled := func(name string) int {
+		t.Helper()
+		log.Reset()
+		change(t, w, configMapResource, name, `{"data":{"a":"y"}}`)
+		settle(t, w)
+		return strings.Count(log.String(), "msg=reconciled")
+	}
+	if n := reconciled("read"); n == 0 {
+		t.Error("the resource is not reconciled when a ConfigMap changes that its rule reads")
+	}
+	if n := reconciled("counted"); n > 0 {
+		t.Errorf("it is reconciled %d times when a ConfigMap changes that no active rule reads", n)
 	}
 }
