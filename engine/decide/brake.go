@@ -36,7 +36,8 @@ func (b *Brake) Note(d *rules.Desired, became Step, err error) {
 		b.Postponed = true
 	case became.Waits == ForNamespace, answer.IsAbsent(err):
 		b.namespaces = append(b.namespaces, d.Identity.Namespace)
-	case err == nil, errors.As(err, &conflict), errors.As(err, &contested), errors.As(err, &sharing), errors.Is(err, ErrStale):
+	case err == nil, errors.Is(err, ErrStale), errors.As(err, &conflict), errors.As(err, &contested),
+		errors.As(err, &sharing):
 	case errors.As(err, &terminal):
 		if apierrors.IsForbidden(terminal) || d.Child.HasReplicas() {
 			b.namespaces = append(b.namespaces, d.Identity.Namespace)

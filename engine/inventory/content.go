@@ -46,8 +46,8 @@ func (c *content) clone() content {
 		rollouts: maps.Clone(c.rollouts), rejected: c.rejected}
 }
 
-// regain adds entries, and kinds of their children, that others have removed, for example by restoring a backup from before
-// a rule was added. What only they have stays: it may be of objects in the same backup.
+// regain adds entries, and kinds of their children, that others have removed, for example by restoring a backup from
+// before a rule was added. What only they have stays: it may be of objects in the same backup.
 func (c *content) regain(last *content) {
 	for key, known := range last.entries {
 		entry := known

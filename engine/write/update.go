@@ -83,8 +83,9 @@ func (p *ChildWriter) update(ctx context.Context, k ident.Kind, d *rules.Desired
 	return decide.Step{Action: outcome.Configured}, p.Applier.contested(d, w)
 }
 
-// versionAfter returns the resourceVersion of an object after a write that was rejected. Admission that strips marks lets
-// the write change everything else, for example an annotation of its own. That change alone must not repeat the write.
+// versionAfter returns the resourceVersion of an object after a write that was rejected. Admission that strips marks
+// lets the write change everything else, for example an annotation of its own. That change alone must not repeat the
+// write.
 func versionAfter(w *access.Written, before string, err error) string {
 	if _, stripped := errors.AsType[*decide.StrippedError](err); stripped {
 		return w.Version

@@ -39,8 +39,8 @@ func (v Validation) In(schema *spec.Schema) Validation {
 	return placed
 }
 
-// neededIn returns those of the needed fields without which an object of a schema may be stored: the API server fills in
-// defaults when it reads an object.
+// neededIn returns those of the needed fields without which an object of a schema may be stored: the API server fills
+// in defaults when it reads an object.
 func (v Validation) neededIn(schema *spec.Schema) [][]string {
 	return slices.DeleteFunc(slices.Clone(v.Needs), func(names []string) bool {
 		field := *schema
