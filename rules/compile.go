@@ -89,7 +89,7 @@ func (l *loader) compiler(src *syntax.Rule) *compiler {
 		Rollout: rolloutOf(src.Rollout),
 	}
 	e := &expressions{c}
-	return &compiler{c, e, &childCompiler{c, e, &objectCompiler{c, e}}}
+	return &compiler{c, e, &childCompiler{c, e, &objectCompiler{compilation: c, expressions: e}}}
 }
 
 func (c *compiler) compile() *Rule {
@@ -106,6 +106,7 @@ func (c *compiler) compile() *Rule {
 	for _, l := range c.rule.Lookups {
 		c.expressions.lookup(l, l.Pos)
 	}
+	c.children.objects.compileCommon()
 	c.children.compileChildren()
 	for _, s := range src.Validate {
 		c.prefix = s.Entry + ": "

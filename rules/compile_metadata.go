@@ -54,14 +54,11 @@ func (c *objectCompiler) computedMetadata(b *builder, ch *Child, n *source.Node)
 	o = field(opValue, "finalizers")
 	o.lit, o.omit = keyedEntry(o.key, "").lit, b.omit
 	b.emit(o)
-	b.run = append(b.run, `"labels":{`...)
-	o = field(opMarks, "labels")
-	o.ours = c.ownLabels(ch)
-	b.emit(o)
-	b.close('}')
+	o = field(opValue, "labels")
+	b.layers(o.key, &o, c.ownLabels(ch))
 	c.appendIdentity(b, ch)
-	b.run = append(b.run, `"annotations":{`...)
-	b.emit(field(opMarks, "annotations"))
+	o = field(opValue, "annotations")
+	b.layers(o.key, &o, nil)
 	c.appendOwnAnnotations(b, ch)
 }
 

@@ -16,6 +16,7 @@ import (
 type objectCompiler struct {
 	*compilation
 	expressions *expressions
+	common      map[string]*op // the labels and annotations of all objects, by field
 }
 
 // compileObject compiles the template of a child into operations. They write the object up
@@ -24,7 +25,7 @@ type objectCompiler struct {
 // appended later, so that the bytes are not written again.
 func (c *objectCompiler) compileObject(ch *Child, n *source.Node, ignore []*syntax.FieldPath,
 	conditions map[*syntax.FieldPath]*expr.Program) *template {
-	b := &builder{c: c.expressions, omit: notStored(ch.GVK.GroupKind())}
+	b := &builder{c: c.expressions, omit: notStored(ch.GVK.GroupKind()), common: c.common}
 	ignoring(b, ignore, conditions)
 	b.run = append(b.run, '{')
 	isSecret := ch.GVK.Group == "" && ch.GVK.Kind == "Secret"
@@ -111,52 +112,6 @@ func (c *objectCompiler) appendOwnAnnotations(b *builder, ch *Child) {
 	}
 	b.emit(op{kind: opOwnerUID, lit: append(expr.AppendString(nil, AnnotationOwner), ':'),
 		key: c.rule.GVK.GroupKind().String()})
-}
-
-// marks writes labels or annotations: those of the author and reconcel's own. It
-// closes labels, but leaves annotations open, because reconcel's are appended
-// later.
-func (b *builder) marks(key string, n *source.Node, ours []entryBytes) {
-	where := b.under + "metadata." + key
-	if n != nil && n.Kind == source.Interp && len(n.Parts) == 1 {
-		if l := b.inlinableLet(n.Parts[0].Expr); l != nil && l.src.Data.Kind == source.Map {
-			n = b.inlineLet(l, n.Parts[0].Expr)
-		}
-	}
-	b.run = append(append(expr.AppendString(b.run, key), ':'), '{')
-	if n != nil && n.Kind == source.Interp {
-		o := op{kind: opMarks, where: where, pos: n.Pos, ours: ours}
-		if len(n.Parts) > 1 {
-			b.c.complain(n.Pos, "%s: must be a map, not text", where)
-			return
-		}
-		o.prog = b.c.expression(n.Parts[0].Expr, expr.Any, where)
-		b.emit(o)
-	} else {
-		b.markFields(n, where, ours)
-	}
-	if ours != nil {
-		b.close('}')
-	}
-}
-
-func (b *builder) markFields(n *source.Node, where string, ours []entryBytes) {
-	var fields []source.Field
-	if n != nil {
-		fields = append(fields, n.Fields...)
-	}
-	for _, f := range fields {
-		if syntax.IsOwn(f.Key.Value) {
-			b.c.complain(f.Key.Pos, "%s: %q cannot be set: %s is reserved for reconcel", where, f.Key.Value, reserved)
-		}
-	}
-	for _, o := range ours {
-		fields = append(fields, source.Field{Key: source.String{Value: o.key},
-			Value: &source.Node{Kind: source.Text, Value: o.value}})
-	}
-	b.texts = true
-	b.appendFields(sortedFields(&source.Node{Fields: fields}), where)
-	b.texts = false
 }
 
 // secret writes the field data from data, which may be nil, and stringData.

@@ -29,7 +29,8 @@ type builder struct {
 	lenient bool      // omit a field instead of waiting for it
 	texts   bool      // all values must be text
 	inlined int
-	under   string // prefix of the path of metadata
+	under   string         // prefix of the path of metadata
+	common  map[string]*op // labels and annotations of all objects, by field
 	// ignored are the fields to omit, by path. ignoring are those that are already
 	// compiled.
 	ignored    map[string]*syntax.FieldPath
@@ -288,7 +289,7 @@ const (
 	opNamespace                 // lit, the child's namespace
 	opOwner                     // lit, the owner reference
 	opOwnerUID                  // the annotation that replaces an owner reference
-	opMarks                     // labels or annotations that are an expression
+	opMarks                     // labels or annotations: ops are layers of them, of which later ones take precedence
 	opMetadata                  // evaluates metadata, for the operations without prog
 	opSecret                    // a Secret's data that contains expressions
 	opIgnorable                 // lit, ops, unless the field is ignored
@@ -297,15 +298,14 @@ const (
 type op struct {
 	kind   opKind
 	lit    []byte        // precedes the value: a key and its colon, or nothing
-	prog   *expr.Program // nil of opValue and opMarks: the value is the field key of opMetadata
+	prog   *expr.Program // nil of opValue: the value is the field key of opMetadata
 	text   *text
 	ops    []op
 	key    string // of the entry
 	index  int    // of an ignorable field
 	omit   expr.Omit
-	isText bool         // the value must be text
-	ours   []entryBytes // reconcel's own labels, to be sorted among the author's
-	where  string       // field, for messages
+	isText bool   // the value must be text
+	where  string // field, for messages
 	pos    source.Pos
 	secret *secret
 }

@@ -108,8 +108,51 @@ func (a *asking) metadata(d *Desired, path []any) []Origin {
 				return []Origin{a.own("metadata.annotations", d.Child.Pos, "name", "namespace", "uid")}
 			}
 		}
+		return a.marks(t, path)
 	}
 	return a.authored(t, path)
+}
+
+// marks explains labels or annotations. Those of the template take precedence over those of all objects.
+func (a *asking) marks(t area, path []any) []Origin {
+	section := path[0].(string)
+	all := a.authored(t, path)
+	common := area{node: a.src.CommonMetadata.At(section), where: expr.Join("commonMetadata", section), ops: t.ops,
+		of: t.of}
+	switch {
+	case len(path) > 1 && a.sets(t, section, path[1].(string)) || common.node == nil:
+		return all
+	case len(path) > 1:
+		return a.walk(common, path[1:])
+	case common.node.Kind == source.Interp:
+		return append(all, a.walk(common, nil)...)
+	}
+	for _, f := range common.node.Fields {
+		if !a.sets(t, section, f.Key.Value) {
+			all = append(all, a.walk(common.in(f.Value, expr.Join(common.where, f.Key.Value)), nil)...)
+		}
+	}
+	return all
+}
+
+// sets reports whether a template has a label or annotation, perhaps without a value.
+func (a *asking) sets(t area, section, key string) bool {
+	n, where, path := t.node.At("metadata"), "metadata", []any{section, key}
+	if n != nil && n.Kind != source.Interp {
+		n, where, path = n.At(section), expr.Join(where, section), path[1:]
+	}
+	if n == nil || n.Kind != source.Interp {
+		return n.At(key) != nil
+	}
+	o := t.op(where)
+	if o == nil { // It is the data of a let.
+		return a.walk(t.in(n, where), path) != nil
+	}
+	if e := a.of.read.ran[t.evaluated(o.prog)]; e != nil && e.value != nil {
+		_, has := expr.At(e.value, path)
+		return has
+	}
+	return false
 }
 
 // authored explains a field of metadata that the author writes.

@@ -1,15 +1,11 @@
 package rules
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 
 	"reconcel/rules/expr"
-	"reconcel/rules/syntax"
 )
 
 // writing appends what templates render to the buffer.
@@ -30,7 +26,11 @@ func (r *writing) execute(ops []op) (*op, result) {
 			r.buf = append(r.buf, o.lit...)
 			continue
 		}
-		if res := r.executeOp(o); !res.ok() {
+		if o.kind == opMarks {
+			if layer, res := r.appendMarks(o); !res.ok() {
+				return layer, res
+			}
+		} else if res := r.executeOp(o); !res.ok() {
 			return o, res
 		}
 		if len(r.buf) > r.limit {
@@ -81,8 +81,6 @@ func (r *writing) executeOp(o *op) result {
 		return res
 	case opSecret:
 		return r.secret(o)
-	case opMarks:
-		return r.appendMarks(o)
 	case opIgnorable:
 		return r.writeIgnorable(o)
 	default:
@@ -200,49 +198,6 @@ func (r *writing) appendIdentity(o *op) {
 			r.buf = append(expr.AppendString(append(r.buf, o.lit...), owner), ',')
 		}
 	}
-}
-
-// appendMarks appends labels or annotations that are one expression, together with
-// reconcel's own. It leaves out keys of reconcel in the expression: they describe the object
-// that they were copied from, such as its rule or its pause.
-func (r *writing) appendMarks(o *op) result {
-	v, err := r.valueOf(o)
-	if err != nil {
-		return result{err: err}
-	}
-	if u, ok := v.(*types.Unknown); ok {
-		return result{unknown: u}
-	}
-	entries := slices.Clone(o.ours)
-	if v, ok := expr.Unwrap(v); ok && v != types.NullValue {
-		m, ok := v.(traits.Mapper)
-		if !ok {
-			return o.wrongValue("must be a map, got " + expr.TypeOfValue(v))
-		}
-		wrong := eachEntry(m, func(name string, value ref.Val) string {
-			text, ok := expr.TextOf(value)
-			switch {
-			case syntax.IsOwn(name) || value == nil || value == types.NullValue:
-			case !ok:
-				return "the value of " + quoteJSON(name) + " must be text, got " + expr.TypeOfValue(value)
-			default:
-				entries = append(entries, entryBytes{name, text})
-			}
-			return ""
-		})
-		if wrong != "" {
-			return o.wrongValue(wrong)
-		}
-	}
-	slices.SortFunc(entries, func(a, b entryBytes) int { return strings.Compare(a.key, b.key) })
-	for _, e := range entries {
-		r.buf = append(expr.AppendString(r.buf, e.key), ':')
-		r.buf = append(expr.AppendString(r.buf, e.value), ',')
-		if len(r.buf) > r.limit {
-			return o.wrongValue(r.tooLarge())
-		}
-	}
-	return result{}
 }
 
 // eachEntry calls add for each entry of a map, with nil for an absent value, until

@@ -132,6 +132,13 @@ func (b *body) check() {
 		b.prefix = l.Entry + ": "
 		s.lookup(l, known)
 	}
+	b.prefix = ""
+	b.templates.common(b.names)
+	inCommon := known
+	if len(b.src.Finalize) > 0 {
+		inCommon = nil // An entry of finalize has it, too.
+	}
+	s.guard.at("commonMetadata").node(b.src.CommonMetadata, inCommon)
 	for _, ch := range b.src.Children {
 		s.child(ch, known)
 	}

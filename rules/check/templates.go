@@ -63,6 +63,16 @@ func (r *templates) patch(sc *expr.TypedScope) {
 	r.marks(r.src.Patch.At("metadata"), "patch.metadata.")
 }
 
+// common checks the labels and annotations of all objects.
+func (r *templates) common(sc *expr.TypedScope) {
+	if r.src.CommonMetadata == nil {
+		return
+	}
+	w := walker{walking: r.walking, sc: sc, partial: partOfObject}
+	w.value(r.src.CommonMetadata, r.all.objectMeta(), "commonMetadata")
+	r.marks(r.src.CommonMetadata, "commonMetadata.")
+}
+
 // marks checks the keys of labels and annotations, and literal values of labels.
 func (r *templates) marks(metadata *source.Node, prefix string) {
 	for _, which := range []string{"labels", "annotations"} {

@@ -90,8 +90,14 @@ func (u *universe) at(s *spec.Schema, parent *fieldSchema) *fieldSchema {
 }
 
 // labelSelector returns the schema of label selectors.
-func (u *universe) labelSelector() *fieldSchema {
-	return u.at(spec.RefSchema(schema.RefPrefix+"io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"), nil)
+func (u *universe) labelSelector() *fieldSchema { return u.ofMeta("LabelSelector") }
+
+// objectMeta returns the schema of metadata.
+func (u *universe) objectMeta() *fieldSchema { return u.ofMeta("ObjectMeta") }
+
+// ofMeta returns the schema of a type that all kinds share.
+func (u *universe) ofMeta(name string) *fieldSchema {
+	return u.at(spec.RefSchema(schema.RefPrefix+"io.k8s.apimachinery.pkg.apis.meta.v1."+name), nil)
 }
 
 // root returns the schema of a whole object.

@@ -140,6 +140,9 @@ func (in *inference) rule(src *syntax.Rule) {
 	for _, l := range src.Let {
 		sc.lookup(l.Name.Value)
 	}
+	if src.CommonMetadata != nil {
+		in.reader.place(src.CommonMetadata, in.ofMeta("ObjectMeta"), sc)
+	}
 	for _, ch := range children {
 		in.child(ch, sc)
 	}
@@ -158,7 +161,7 @@ func (in *inference) own(src *syntax.Rule, self *slot, sc *scope) {
 			in.reader.place(l.Names, newList(&slot{is: text}), sc)
 		}
 		if l.Selector != nil {
-			in.reader.place(l.Selector, in.slots.slotOf(spec.RefSchema(schema.RefPrefix+labelSelector)), sc)
+			in.reader.place(l.Selector, in.ofMeta("LabelSelector"), sc)
 		}
 	}
 	for _, c := range src.Conditions {
@@ -174,8 +177,10 @@ func (in *inference) own(src *syntax.Rule, self *slot, sc *scope) {
 	}
 }
 
-// labelSelector is the definition of a lookup's selector.
-const labelSelector = "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"
+// ofMeta returns the slot of a type that all kinds share.
+func (in *inference) ofMeta(name string) *slot {
+	return in.slots.slotOf(spec.RefSchema(schema.RefPrefix + "io.k8s.apimachinery.pkg.apis.meta.v1." + name))
+}
 
 // texts infers texts.
 func (in *inference) texts(sc *scope, all ...*source.Node) {
@@ -255,7 +260,7 @@ func (in *inference) scoped(p *primary, src *syntax.Rule) {
 	for _, l := range src.Let {
 		p.beside = p.beside || readsNamespace(l.Data) || l.Expr != nil && namesNamespace(l.Expr)
 	}
-	p.beside = p.beside || readsNamespace(src.Status)
+	p.beside = p.beside || readsNamespace(src.Status) || readsNamespace(src.CommonMetadata)
 }
 
 func readsNamespace(n *source.Node) bool {

@@ -80,7 +80,10 @@ func (c *child) selectsPods() {
 	for _, p := range pods {
 		labels := p.template.at("metadata", "labels")
 		i := slices.IndexFunc(selector.entries(), func(f entry) bool {
-			_, differs := mismatch(f, labels)
+			label, differs := mismatch(f, labels)
+			if differs && label.absent() && p.child.gk == core("Pod") {
+				_, differs = mismatch(f, c.in.value(c.in.src.CommonMetadata.At("labels"), "commonMetadata.labels"))
+			}
 			return differs
 		})
 		if i < 0 {

@@ -72,3 +72,26 @@ func TestSelectorNoPod(t *testing.T) {
 		{"an unknown selector", "selector: {app: web, instance: \"${self.metadata.name}\"}", "selector: ${self.spec.labels}", ""},
 	})
 }
+
+// TestSelectorOfCommonLabel selects Pods that are children by a label of all children.
+func TestSelectorOfCommonLabel(t *testing.T) {
+	finds(t, SelectorNoPod, inRule(`  commonMetadata: {labels: {team: a}}
+  children:
+  - id: pod
+    onChange: replace
+    template:
+      apiVersion: v1
+      kind: Pod
+      metadata: {name: "${self.metadata.name}"}
+      spec: {containers: [{name: web, image: web}]}
+  - id: service
+    template:
+      apiVersion: v1
+      kind: Service
+      metadata: {name: "${self.metadata.name}"}
+      spec: {selector: {team: a}, ports: [{port: 80}]}
+`), []mistake{
+		{"another value", "selector: {team: a}", "selector: {team: b}", "selector.team: no Pod of the rules for Web has this label"},
+		{"another label", "selector: {team: a}", "selector: {tema: a}", "selector.tema: no Pod of the rules for Web has this label"},
+	})
+}

@@ -23,6 +23,7 @@ func (r *rule) writtenValues() {
 		w.check(c.Template, c.Entry+": template")
 	}
 	w.names, w.plain = nil, false
+	w.check(r.src.CommonMetadata, "commonMetadata")
 	w.check(r.src.Patch, "patch")
 	w.check(r.src.Status, "status")
 }

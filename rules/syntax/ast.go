@@ -23,16 +23,18 @@ type Rule struct {
 	For    For
 	// Others are the other kinds that the rule is for. The file has the rule once for
 	// each, with the rest shared.
-	Others     []For
-	Schema     FieldSchemas
-	Let        []*Let
-	Lookups    []*Lookup
-	Validate   []*Check
-	Children   []*Child
-	Patch      *source.Node // a map, or nil
-	Status     *source.Node // a map, or nil
-	Conditions []*Condition
-	Finalize   []*Child // each has a Timeout
+	Others   []For
+	Schema   FieldSchemas
+	Let      []*Let
+	Lookups  []*Lookup
+	Validate []*Check
+	Children []*Child
+	// CommonMetadata are the labels and annotations of all children and entries of finalize: a map, or nil.
+	CommonMetadata *source.Node
+	Patch          *source.Node // a map, or nil
+	Status         *source.Node // a map, or nil
+	Conditions     []*Condition
+	Finalize       []*Child // each has a Timeout
 	// Teardown is "", "background" or "ordered".
 	Teardown     source.String
 	RequeueAfter source.Duration // 0: never

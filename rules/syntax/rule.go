@@ -29,6 +29,8 @@ var ruleShape = source.Shape{
 			Doc: "Other objects that the rule reads and does not own. They are watched."},
 		{Name: "validate", Value: listOf(checkShape.Schema()),
 			Doc: "Checks of the primary. If one fails, the primary is `Stalled` and its children stay unchanged."},
+		{Name: "commonMetadata", Value: commonMetadataShape.Schema(),
+			Doc: "Labels and annotations of all children and of the entries of `finalize`. Those in a template take precedence."},
 		{Name: "children", Value: listOf(childShape.Schema()),
 			Doc: "The objects that a primary owns, applied in the order of their dependencies."},
 		{Name: "patch", Value: patchShape.Schema(),
@@ -70,8 +72,17 @@ var ruleShape = source.Shape{
 		"match":          {Means: "for"},
 		"parentResource": {Means: "for"},
 		"childResources": {Means: "children"},
+
+		"labels":            inCommonMetadata,
+		"annotations":       inCommonMetadata,
+		"metadata":          inCommonMetadata,
+		"commonLabels":      inCommonMetadata,
+		"commonAnnotations": inCommonMetadata,
 	},
 }
+
+var inCommonMetadata = source.WrongKey{Hint: "write commonMetadata: {labels: ..., annotations: ...} for those of all " +
+	"children", Means: "commonMetadata"}
 
 // teardowns are the orders in which children are deleted.
 var teardowns = source.Choices{
@@ -134,6 +145,7 @@ func (p *parser) readRule(v source.Value) {
 	children.readAfter(finalize)
 	finalize.readAfter(children)
 	r.Children, r.Finalize = children.readEntries(), finalize.readEntries()
+	r.CommonMetadata = readCommonMetadata(t.Key("commonMetadata"))
 	r.Patch = readPatch(t.Key("patch"))
 	r.Status = readStatus(t.Key("status"))
 	r.Teardown = t.Key("teardown").OneOf(teardowns)

@@ -249,10 +249,16 @@ func isPatchable(v source.Value, key source.String) bool {
 }
 
 func checkPatchMetadata(v source.Value) {
+	checkLabelsAndAnnotations(v, "%s cannot be patched: of metadata, only labels and annotations can")
+}
+
+// checkLabelsAndAnnotations checks a map that has nothing but labels and annotations. refused is the message about
+// another key.
+func checkLabelsAndAnnotations(v source.Value, refused string) {
 	const expected = "a map with labels or annotations"
 	switch {
 	case !v.IsMap():
-		v.WrongShape(expected)
+		mustBeWritten(v, expected)
 		return
 	case v.Len() == 0:
 		v.Errorf("expected %s, got an empty one", expected)
@@ -262,7 +268,7 @@ func checkPatchMetadata(v source.Value) {
 			checkMarks(e.Value)
 			continue
 		}
-		err := v.ErrorAt(e.Key.Pos, "%s cannot be patched: of metadata, only labels and annotations can", e.Key.Value)
+		err := v.ErrorAt(e.Key.Pos, refused, e.Key.Value)
 		if first, _, _ := strings.Cut(e.Key.Value, "."); patchMetadataShape.Find(first) != nil {
 			err.Hint = "write " + source.Nested(e.Key.Value)
 		} else {
