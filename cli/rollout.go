@@ -22,8 +22,8 @@ func (c rolloutCommand) command() *cobra.Command {
 		Use:   "rollout",
 		Short: "Show, pause, resume or undo rollouts of changed rules",
 		Long: `Show, pause, resume or undo the rollouts of changed rules with
-rollout.maxUnavailable: a new version reaches the resources in waves. There is one
-rollout for each kind of resources. KIND is a kind, such as Foo or Foo.example.com;
+rollout.maxUnavailable or rollout.first: a new version reaches the resources in
+waves. There is one rollout for each kind of resources. KIND is a kind, such as Foo or Foo.example.com;
 without it, the command is about all rollouts.
 
 undo gives the resources that the rollout has reached the version from before. It
@@ -102,10 +102,23 @@ func (c rolloutCommand) printRollouts(names []string, all map[string]inventory.R
 	fmt.Fprintln(w, "KIND\tSTATE\tREACHED\tMESSAGE")
 	for _, name := range names {
 		r := all[name]
-		fmt.Fprintf(w, "%s\t%s\t%d of %d\t%s\n", name, r.State, r.Updated, r.Resources, r.Message)
+		fmt.Fprintf(w, "%s\t%s\t%d of %d\t%s\n", name, r.State, r.Updated, r.Resources, rolloutMessage(r))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	return c.out.print(b.Bytes())
+}
+
+// rolloutMessage says why a rollout has stopped, and how far it is with the resources that come first.
+func rolloutMessage(r inventory.Rollout) string {
+	var parts []string
+	if r.Message != "" {
+		parts = append(parts, r.Message)
+	}
+	if r.First != "" {
+		parts = append(parts, fmt.Sprintf("first those with %s: %d of %d", r.First, min(r.Updated, r.FirstResources),
+			r.FirstResources))
+	}
+	return strings.Join(parts, "; ")
 }

@@ -86,7 +86,6 @@ func (l *loader) compiler(src *syntax.Rule) *compiler {
 		finalizes:       len(src.Finalize) > 0,
 		DeleteOnRemoval: src.OnRuleRemoval.Value == "delete", Annotates: src.For.Cluster ||
 			src.Report.Value == syntax.ReportAnnotation,
-		Rollout: rolloutOf(src.Rollout),
 	}
 	e := &expressions{c}
 	return &compiler{c, e, &childCompiler{c, e, &objectCompiler{compilation: c, expressions: e}}}
@@ -99,6 +98,7 @@ func (c *compiler) compile() *Rule {
 	}
 	c.compileFor()
 	c.compileAllow()
+	c.compileRollout()
 	c.compileAccount()
 	for _, l := range c.rule.lets {
 		c.expressions.let(l, l.src.Name.Pos)

@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"reconcel/rules/syntax"
@@ -12,8 +13,12 @@ import (
 type Rollout struct {
 	MaxDeletions   *intstr.IntOrString // nil: the default of the installation
 	MaxUnavailable *intstr.IntOrString // nil: all at once
+	First          labels.Selector     // of the primaries that come first; nil: none do
 	OnFailure      OnFailure
 }
+
+// InWaves reports whether a changed version reaches some primaries before others.
+func (r Rollout) InWaves() bool { return r.MaxUnavailable != nil || r.First != nil }
 
 // OnFailure is what a rollout does when a primary that it has reached is stalled.
 type OnFailure string
@@ -25,8 +30,24 @@ const (
 	RevertOnFailure   OnFailure = syntax.RolloutRevert
 )
 
-func rolloutOf(src syntax.Rollout) Rollout {
-	return Rollout{src.MaxDeletions, src.MaxUnavailable, cmp.Or(OnFailure(src.OnFailure.Value), PauseOnFailure)}
+// compileRollout compiles how a changed version of the rule reaches its primaries.
+func (c *compiler) compileRollout() {
+	src := c.src.Rollout
+	c.rule.Rollout = Rollout{MaxDeletions: src.MaxDeletions, MaxUnavailable: src.MaxUnavailable,
+		OnFailure: cmp.Or(OnFailure(src.OnFailure.Value), PauseOnFailure)}
+	if src.First == nil {
+		return
+	}
+	first, err := selectorOf(src.First.Plain())
+	switch {
+	case err != nil:
+		c.expressions.complain(src.First.Pos, "rollout.first: %v", err)
+	case first.Empty():
+		c.expressions.complain(src.First.Pos, "rollout.first: selects all primaries, so that none comes first").Hint =
+			"write it like {matchLabels: {canary: \"true\"}}, or remove it"
+	default:
+		c.rule.Rollout.First = first
+	}
 }
 
 // Compose returns a program in which the given rules, of other programs, stand for those of

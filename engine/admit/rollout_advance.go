@@ -97,7 +97,7 @@ func (r *Rollouts) setRollout(pk *plan.PrimaryKind, next inventory.Rollout) {
 	}
 	for o := range cache.All() {
 		req := ident.RequestFor(ro.Kind, o)
-		if at := plan.PositionOfPrimary(req.UID); (at < before) != (at < next.Reached) {
+		if at := ro.PositionOf(req.UID, o); (at < before) != (at < next.Reached) {
 			ro.Forget(req)
 			r.Queue.Add(req)
 		}

@@ -106,6 +106,10 @@ type Rollout struct {
 	// is smaller.
 	Reached uint64 `json:"reached,string"`
 	Message string `json:"message,omitempty"`
+	// First are the label selectors of the primaries that come first, with "; " between them. FirstResources is the
+	// number of such primaries.
+	First          string `json:"first,omitempty"`
+	FirstResources int    `json:"firstResources,omitempty"`
 	// Updated and Resources are the numbers of primaries that the last step reached, and of all.
 	Updated   int `json:"updated"`
 	Resources int `json:"resources"`

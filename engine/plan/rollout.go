@@ -6,9 +6,11 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -16,17 +18,20 @@ import (
 	"reconcel/engine/ident"
 	"reconcel/engine/inventory"
 	"reconcel/engine/outcome"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
 // A Rollout brings the new versions of rules to the primaries of one kind in waves. A
 // primary has the new version if its position is below a limit, so a new process continues
-// with the same primaries.
+// with the same primaries. Those that come first have the lower half of the positions.
 type Rollout struct {
 	Kind    schema.GroupKind
 	limits  []intstr.IntOrString // maxUnavailable of its rules
 	failure rules.OnFailure
 	Earlier []*rules.Rule // the versions that its rules had before
+
+	first []labels.Selector // of the primaries that come first, as in Progress
 
 	Mu       sync.Mutex
 	Progress inventory.Rollout
@@ -34,7 +39,7 @@ type Rollout struct {
 }
 
 // InWaves reports whether a change reaches primaries one after another.
-func (c *Change) InWaves() bool { return c.Now != nil && c.Now.Rollout.MaxUnavailable != nil }
+func (c *Change) InWaves() bool { return c.Now != nil && c.Now.Rollout.InWaves() }
 
 // AddToRollout adds a change to the rollout of its kind.
 func (s *ActiveRules) AddToRollout(c *Change, last *rules.Rule) {
@@ -44,7 +49,12 @@ func (s *ActiveRules) AddToRollout(c *Change, last *rules.Rule) {
 		s.Rollouts[c.Of.Kind] = ro
 	}
 	ro.Progress.To += c.Hash()
-	ro.limits = append(ro.limits, *c.Now.Rollout.MaxUnavailable)
+	if limit := c.Now.Rollout.MaxUnavailable; limit != nil {
+		ro.limits = append(ro.limits, *limit)
+	}
+	if first := c.Now.Rollout.First; first != nil && !slices.Contains(selectorsIn(ro.Progress.First), first.String()) {
+		ro.Progress.First = strings.Join(append(selectorsIn(ro.Progress.First), first.String()), orElse)
+	}
 	ro.failure = slices.MinFunc([]rules.OnFailure{ro.failure, c.Now.Rollout.OnFailure}, func(a, b rules.OnFailure) int {
 		order := []rules.OnFailure{rules.RevertOnFailure, rules.PauseOnFailure, rules.ContinueOnFailure}
 		return cmp.Compare(slices.Index(order, a), slices.Index(order, b))
@@ -62,14 +72,38 @@ func (s *ActiveRules) Resume(was *inventory.Recorded, dry DryRun) {
 		case known && before.To == ro.Progress.To:
 			ro.Progress = before
 		case known && before.State == inventory.Paused:
-			ro.Progress.State, ro.Progress.Reached = inventory.Paused, before.Reached
+			ro.goOn(inventory.Paused, before)
 		case known && before.State != inventory.Undone:
-			ro.Progress.State, ro.Progress.Reached = inventory.Progressing, before.Reached
+			ro.goOn(inventory.Progressing, before)
 		default:
 			ro.Progress.State = inventory.Progressing
 		}
+		for _, text := range selectorsIn(ro.Progress.First) {
+			if selector, err := labels.Parse(text); err == nil {
+				ro.first = append(ro.first, selector)
+			}
+		}
 		return ro.Progress.State == inventory.Complete || dry != nil && before.To != ro.Progress.To
 	})
+}
+
+// goOn continues a rollout of an earlier version, in the order that it has begun with.
+func (ro *Rollout) goOn(state inventory.RolloutState, from inventory.Rollout) {
+	ro.Progress.State = state
+	if ro.Progress.Reached = from.Reached; from.Reached > 0 {
+		ro.Progress.First = from.First
+	}
+}
+
+// orElse separates selectors of which one is enough. No selector contains it.
+const orElse = "; "
+
+// selectorsIn returns the selectors in a text.
+func selectorsIn(first string) []string {
+	if first == "" {
+		return nil
+	}
+	return strings.Split(first, orElse)
 }
 
 // KnowStates takes over what the rollouts of a plan for the same program know of the primaries.
@@ -85,17 +119,31 @@ func (s *ActiveRules) KnowStates(of *Plan) {
 	}
 }
 
-// PositionOfPrimary returns where a primary is in the order of all rollouts.
-func PositionOfPrimary(uid types.UID) uint64 {
+// afterFirst is the lowest position of a primary that does not come first, in a rollout in which others do.
+const afterFirst = 1 << 63
+
+// PositionOf returns where a primary is in the order of the rollout. Cached is the object that the cache has under its
+// name, or nil.
+func (ro *Rollout) PositionOf(uid types.UID, cached *watch.Object) uint64 {
 	sum := sha256.Sum256([]byte(uid))
-	return binary.BigEndian.Uint64(sum[:8])
+	at := binary.BigEndian.Uint64(sum[:8])
+	if len(ro.first) == 0 {
+		return at
+	}
+	at >>= 1
+	if cached != nil && cached.GetUID() == uid && slices.ContainsFunc(ro.first,
+		func(s labels.Selector) bool { return s.Matches(rules.LabelsOf(cached.Content())) }) {
+		return at
+	}
+	return at | afterFirst
 }
 
-// Reaches reports whether a primary has the new version.
-func (ro *Rollout) Reaches(uid types.UID) bool {
+// Reaches reports whether a primary has the new version. Cached is the object that the cache has under its name, or
+// nil.
+func (ro *Rollout) Reaches(uid types.UID, cached *watch.Object) bool {
 	ro.Mu.Lock()
 	defer ro.Mu.Unlock()
-	return PositionOfPrimary(uid) < ro.Progress.Reached
+	return ro.PositionOf(uid, cached) < ro.Progress.Reached
 }
 
 // Note records the state of a primary with the new version.
@@ -118,7 +166,7 @@ func (ro *Rollout) Next(pk *PrimaryKind) inventory.Rollout {
 		return is
 	}
 	var rest []uint64
-	is.Updated, is.Resources = 0, 0
+	is.Updated, is.Resources, is.FirstResources = 0, 0, 0
 	waits := cache.Unlisted() != nil && !apierrors.IsForbidden(cache.Unlisted())
 	for o := range cache.All() {
 		req := ident.RequestFor(ro.Kind, o)
@@ -126,7 +174,10 @@ func (ro *Rollout) Next(pk *PrimaryKind) inventory.Rollout {
 			continue
 		}
 		is.Resources++
-		at := PositionOfPrimary(req.UID)
+		at := ro.PositionOf(req.UID, o)
+		if at < afterFirst && len(ro.first) > 0 {
+			is.FirstResources++
+		}
 		if at >= is.Reached {
 			rest = append(rest, at)
 			continue
@@ -135,21 +186,22 @@ func (ro *Rollout) Next(pk *PrimaryKind) inventory.Rollout {
 		switch s, known := ro.states[req]; {
 		case known && s == outcome.Stalled && ro.failure != rules.ContinueOnFailure:
 			is.State, is.Message = inventory.Failed, req.String()+" is stalled"
-			if ro.failure == rules.RevertOnFailure {
-				is.State, is.Reached, is.Updated = inventory.Undone, 0, 0
-			}
-			return is
 		case !known || s != outcome.Ready && s != outcome.Paused && s != outcome.Stalled:
 			waits = true
 		}
 	}
 	switch {
-	case waits:
+	case is.State == inventory.Failed && ro.failure == rules.RevertOnFailure:
+		is.State, is.Reached, is.Updated = inventory.Undone, 0, 0
+	case is.State == inventory.Failed, waits:
 	case len(rest) == 0:
 		is.State = inventory.Complete
 	default:
 		slices.Sort(rest)
 		n := min(ro.wave(is.Resources), len(rest))
+		if last := slices.IndexFunc(rest, func(at uint64) bool { return at >= afterFirst }); len(ro.first) > 0 && last > 0 {
+			n = min(n, last)
+		}
 		is.Reached = rest[n-1] + 1
 		is.Updated += n
 	}

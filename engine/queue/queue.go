@@ -217,14 +217,11 @@ func (e *Router) enqueueReached(before, now *plan.PrimaryKind) {
 	if before.Next == nil && now.Next == nil || err != nil {
 		return
 	}
-	var limit uint64
-	for _, pk := range []*plan.PrimaryKind{before, now} {
-		if pk.Next != nil {
-			limit = max(limit, pk.Rollout.State().Reached)
-		}
-	}
 	for o := range cache.All() {
-		if req := ident.RequestFor(now.GVK.GroupKind(), o); plan.PositionOfPrimary(req.UID) < limit {
+		req := ident.RequestFor(now.GVK.GroupKind(), o)
+		if slices.ContainsFunc([]*plan.PrimaryKind{before, now}, func(pk *plan.PrimaryKind) bool {
+			return pk.Next != nil && pk.Rollout.Reaches(req.UID, o)
+		}) {
 			e.add(req)
 		}
 	}

@@ -48,9 +48,6 @@ func (e *Reconciler) Begin(ctx context.Context, pl *plan.Plan, req ident.Request
 	if primary == nil {
 		return nil, nil // No rule has this kind.
 	}
-	if primary.Next != nil && primary.Rollout.Reaches(req.UID) {
-		primary = primary.Next
-	}
 	cache, err := primary.Watch.Cache()
 	if err != nil {
 		e.Memories.Lose(req) // The object may be gone together with its kind.
@@ -60,6 +57,9 @@ func (e *Reconciler) Begin(ctx context.Context, pl *plan.Plan, req ident.Request
 	if !listed {
 		e.Memories.Lose(req)
 		return nil, nil // Enqueued again as soon as the cache has listed it.
+	}
+	if primary.Next != nil && primary.Rollout.Reaches(req.UID, cached) {
+		primary = primary.Next
 	}
 	admitted := pl.Admitted.Load()
 	if admitted.RefusesAll(primary) {

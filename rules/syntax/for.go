@@ -35,7 +35,8 @@ func readFor(v source.Value) For {
 	f.Kind = readKind(t.Key("kind"))
 	f.Namespaces = readPatterns(t.Key("namespaces"))
 	if selector := t.Key("selector"); !selector.IsNull() {
-		f.Selector = readLiteralSelector(selector)
+		f.Selector = readLiteralSelector(selector,
+			"the API server evaluates it: put a condition on the object into for.when")
 	}
 	f.When = t.Key("when").Expr()
 	return f
@@ -147,8 +148,10 @@ func rejectPrimaryKeys(rule source.Value) {
 			v.Errorf("is not possible with for: cluster: %s", k.why).Hint = "remove it"
 		}
 	}
-	if v := rule.Peek("rollout").Peek("maxUnavailable"); !v.Missing() {
-		v.Errorf("is not possible with for: cluster: there are no primaries to reach one after another").Hint = "remove it"
+	for _, key := range []string{"maxUnavailable", "first"} {
+		if v := rule.Peek("rollout").Peek(key); !v.Missing() {
+			v.Errorf("is not possible with for: cluster: there are no primaries to reach one after another").Hint = "remove it"
+		}
 	}
 }
 

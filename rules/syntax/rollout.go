@@ -33,12 +33,17 @@ var rolloutShape = source.Shape{
 		{Name: "maxUnavailable", Value: amount(1),
 			Doc: "How many primaries a changed version reaches at a time: a number, or a percentage of all. " +
 				"The next ones follow when these are ready. By default it reaches all at once."},
+		{Name: "first", Value: orNothing(selectorShape.Schema()),
+			Doc: "A label selector of the primaries that a changed version reaches first. The others follow when these are ready."},
 		{Name: "onFailure", Value: failures.Schema(), Default: RolloutPause,
-			Doc: "What happens when a primary that the new version has reached is `Stalled`. It needs `maxUnavailable`."},
+			Doc: "What happens when a primary that the new version has reached is `Stalled`. It needs `maxUnavailable` or `first`."},
 	},
 	Wrong: map[string]source.WrongKey{
 		"pauseOnFailure": {Hint: "write onFailure: pause"},
 		"revert":         {Hint: "write onFailure: revert"},
+		"canary":         {Hint: "write first: {matchLabels: {...}}", Means: "first"},
+		"selector":       {Hint: "write first: {matchLabels: {...}}", Means: "first"},
+		"partition":      {Hint: "write first for the primaries that come first, maxUnavailable for how many at a time"},
 		"maxSurge":       {Hint: "a rollout changes the primaries that there are: write maxUnavailable"},
 	},
 }
@@ -60,6 +65,7 @@ func amount(least int) *source.Schema {
 type Rollout struct {
 	MaxDeletions   *intstr.IntOrString
 	MaxUnavailable *intstr.IntOrString
+	First          *source.Node  // a literal metav1.LabelSelector, or nil
 	OnFailure      source.String // "", "pause", "revert" or "continue"
 }
 
@@ -73,9 +79,12 @@ func readRollout(v source.Value) Rollout {
 		MaxUnavailable: readAmount(t.Key("maxUnavailable"), 1),
 		OnFailure:      t.Key("onFailure").OneOf(failures),
 	}
-	if p, written := t.Written("onFailure"); written && t.Key("maxUnavailable").Missing() {
-		v.ErrorAt(p, "onFailure needs maxUnavailable: without it a new version reaches all primaries at once").Hint = "add " +
-			"maxUnavailable, like 10%"
+	if first := t.Key("first"); !first.IsNull() {
+		r.First = readLiteralSelector(first, "write the labels out: a rollout goes by the labels of the primaries alone")
+	}
+	if p, written := t.Written("onFailure"); written && t.Key("maxUnavailable").Missing() && t.Key("first").IsNull() {
+		v.ErrorAt(p, "onFailure needs maxUnavailable or first: without them a new version reaches all primaries at "+
+			"once").Hint = "add maxUnavailable, like 10%"
 	}
 	return r
 }

@@ -56,11 +56,10 @@ var labelValue = &source.Schema{
 	Expected: "Expected the value of a label: letters, digits, -, _ and ., with a letter or digit at both ends.",
 }
 
-// readLiteralSelector reads a label selector that the API server evaluates, so
-// expressions cannot be part of it.
-func readLiteralSelector(v source.Value) *source.Node {
+// readLiteralSelector reads a label selector that cannot have expressions. The hint says what to do instead.
+func readLiteralSelector(v source.Value, hint string) *source.Node {
 	before := v.Reader.Count()
-	checkLiteral(v)
+	checkLiteral(v, hint)
 	checkSelector(v)
 	if v.Reader.Count() > before {
 		return nil
@@ -69,19 +68,16 @@ func readLiteralSelector(v source.Value) *source.Node {
 }
 
 // checkLiteral records an error for every ${...} in data.
-func checkLiteral(v source.Value) {
-	const (
-		message = "must be a literal, ${...} is not allowed here"
-		hint    = "the API server evaluates it: put a condition on the object into for.when"
-	)
+func checkLiteral(v source.Value, hint string) {
+	const message = "must be a literal, ${...} is not allowed here"
 	for _, e := range v.PeekEntries() {
 		if strings.Contains(e.Key.Value, "${") {
 			v.ErrorAt(e.Key.Pos, message).Hint = hint
 		}
-		checkLiteral(e.Value)
+		checkLiteral(e.Value, hint)
 	}
 	for _, item := range v.PeekItems() {
-		checkLiteral(item)
+		checkLiteral(item, hint)
 	}
 	if v.Computed() {
 		v.Errorf(message).Hint = hint

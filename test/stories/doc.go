@@ -52,6 +52,7 @@ var All = []Story{
 	{"requested", requestedRules, tellRequested},
 	{"held", heldWith(10, "one"), tellHeld},
 	{"rollout", rolloutTo("one", "pause"), tellRollout},
+	{"rollout with first ones", rolloutTo("one", "pause"), tellFirst},
 }
 
 func (s *Stage) resource(group, version, name string) dynamic.ResourceInterface {

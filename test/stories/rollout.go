@@ -19,7 +19,7 @@ const rolloutRules = `apiVersion: reconcel.dev/v1alpha1
 kind: Rules
 rules:
 - name: rollout-NAMESPACE
-  rollout: {maxUnavailable: 20%, onFailure: FAILURE}
+  rollout: {HOW, onFailure: FAILURE}
   for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo, namespaces: [NAMESPACE]}
   children:
   - id: part
@@ -32,8 +32,10 @@ rules:
       data: {text: TEXT}
 `
 
-func rolloutTo(text, failure string) string {
-	return strings.NewReplacer("TEXT", text, "FAILURE", failure).Replace(rolloutRules)
+func rolloutTo(text, failure string) string { return rolloutBy("maxUnavailable: 20%", text, failure) }
+
+func rolloutBy(how, text, failure string) string {
+	return strings.NewReplacer("HOW", how, "TEXT", text, "FAILURE", failure).Replace(rolloutRules)
 }
 
 // rolling is the ConfigMaps of the story.
@@ -110,6 +112,92 @@ func tellRollout(stage *Stage) {
 	s.have("a new Foo to have it, too", map[string]int{"six": 11})
 	s.Restart()
 	s.have("a restart to change nothing", map[string]int{"six": 11})
+}
+
+// tellFirst tells how a change reaches three of ten Foos first, in waves of two.
+func tellFirst(stage *Stage) {
+	s := rolling{stage}
+	s.Helper()
+	const first = "maxUnavailable: 20%, first: {matchLabels: {canary: yes}}"
+	for i := range 10 {
+		s.create(fmt.Sprintf("foo-%d", i))
+	}
+	canaries := []string{"foo-1", "foo-4", "foo-7"}
+	for _, name := range canaries {
+		s.label(name, "canary", "yes")
+	}
+	s.have("all to have a ConfigMap", map[string]int{"one": 10})
+	s.mark("ready", "one")
+	s.ready("all to be ready", 10)
+
+	s.Reload(rolloutBy(first, "two", "pause"))
+	s.have("the first wave", map[string]int{"one": 8, "two": 2})
+	if reached := s.with("two"); slices.ContainsFunc(reached, func(n string) bool { return !slices.Contains(canaries, n) }) {
+		s.Errorf("the first wave has %v, the first ones are %v", reached, canaries)
+	}
+	s.mark("ready", "two")
+	s.have("the last one of the first ones, without others", map[string]int{"one": 7, "two": 3})
+	if reached := s.with("two"); !slices.Equal(reached, canaries) {
+		s.Errorf("the second wave has %v, the first ones are %v", reached, canaries)
+	}
+	s.Restart()
+	s.have("the others to wait for it, also after a restart", map[string]int{"one": 7, "two": 3})
+	s.begins("canary=yes", 3)
+	s.mark("ready", "two")
+	s.have("the others to follow", map[string]int{"one": 5, "two": 5})
+	reached := s.with("two")
+	s.Reload(rolloutBy("maxUnavailable: 20%, first: {matchLabels: {other: yes}}", "two", "pause"))
+	s.have("another selector to change nothing", map[string]int{"one": 5, "two": 5})
+	s.Reload(rolloutBy(first, "three", "pause"))
+	s.have("a change of the change to go to the same", map[string]int{"one": 5, "three": 5})
+	if again := s.with("three"); !slices.Equal(again, reached) {
+		s.Errorf("the change of the change reaches %v, not %v", again, reached)
+	}
+	for n := 5; n <= 10; n += 2 {
+		s.mark("ready", "three")
+		want := map[string]int{"one": max(10-n-2, 0), "three": min(n+2, 10)}
+		maps.DeleteFunc(want, func(_ string, n int) bool { return n == 0 })
+		s.have("the next wave", want)
+	}
+	s.mark("ready", "three")
+	s.state("no rollout to be left", "", "")
+
+	s.Reload(rolloutBy("first: {matchLabels: {canary: yes}}", "four", "revert"))
+	s.have("all of the first ones at once", map[string]int{"three": 7, "four": 3})
+	s.mark("failed", "four")
+	s.have("a failure of the first ones to spare the others", map[string]int{"three": 10})
+	s.state("the failure to be recorded", inventory.Undone, "is stalled")
+	s.begins("canary=yes", 3)
+	s.mark("ready", "three")
+	s.Reload(rolloutBy("first: {matchLabels: {canary: yes}}", "five", "revert"))
+	s.have("the mended change to begin with them", map[string]int{"three": 7, "five": 3})
+	s.mark("ready", "five")
+	s.have("all others to follow at once", map[string]int{"five": 10})
+}
+
+// label sets a label of a Foo.
+func (s rolling) label(name, key, value string) {
+	s.Helper()
+	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, key, value)
+	if _, err := s.resource("samplecontroller.k8s.io", "v1alpha1", "foos").Patch(s.Context, name, types.MergePatchType,
+		[]byte(patch), metav1.PatchOptions{FieldManager: "someone"}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// begins waits until the inventory says which Foos come first, and how many.
+func (s rolling) begins(first string, n int) {
+	s.Helper()
+	s.Eventually("the rollout to tell which come first", func() error {
+		recorded, err := s.installation().Recorded(s.Context)
+		if err != nil {
+			return err
+		}
+		if got := recorded.Rollouts[fooKind]; got.First != first || got.FirstResources != n || got.Resources != 10 {
+			return fmt.Errorf("it is %+v", got)
+		}
+		return nil
+	})
 }
 
 func (s rolling) create(name string) {

@@ -163,7 +163,7 @@ func (c *comparison) addInventory(ctx context.Context, of *preview.Config) error
 func (c *comparison) noteLater(ctx context.Context) error {
 	c.changed = c.preview.Changed(c.ran)
 	for _, r := range c.changed {
-		if r.Rollout.MaxUnavailable != nil {
+		if r.Rollout.InWaves() {
 			c.Note("rule %q has a rollout: run changes its resources one after another", r.Name)
 		}
 	}

@@ -337,7 +337,7 @@ func fieldType(n *node, set *schema.Set) (check.Type, bool) {
 		rest = path[5:]
 	case entry != nil && len(path) > 4 && path[4] == "selector" && list == "lookups":
 		t, rest = check.SelectorType(set), path[5:]
-	case len(path) > 3 && path[2] == "for" && path[3] == "selector":
+	case len(path) > 3 && (path[2] == "for" && path[3] == "selector" || path[2] == "rollout" && path[3] == "first"):
 		t, rest = check.SelectorType(set), path[4:]
 	case len(path) > 4 && path[2] == "for" && path[3] == "" && path[4] == "selector":
 		t, rest = check.SelectorType(set), path[5:]
