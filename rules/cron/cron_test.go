@@ -73,6 +73,67 @@ func TestNextAndLastAgree(t *testing.T) {
 	}
 }
 
+// TestZones compares the times of schedules with the local times of all minutes around changes of the clocks.
+func TestZones(t *testing.T) {
+	for _, name := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe"} {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"30 2 * * *", "*/20 1-3 * * *", "0 0 * * sun"} {
+			s, err := Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := s.In(zone)
+			for _, begin := range []string{
+				"2026-03-07T12:00:00Z", "2026-03-28T12:00:00Z", "2026-04-04T06:00:00Z", "2026-10-03T06:00:00Z",
+				"2026-10-24T12:00:00Z", "2026-10-31T12:00:00Z", "2028-12-30T12:00:00Z",
+			} {
+				var last time.Time
+				var waiting []time.Time // for the next time
+				for now := at(t, begin); now.Before(at(t, begin).AddDate(0, 0, 2)); now = now.Add(time.Minute) {
+					local := now.In(zone)
+					if s.hasDay(local) && s.hour.has(local.Hour()) && s.minute.has(local.Minute()) {
+						for _, before := range waiting {
+							if next, _ := in.Next(before); !next.Equal(now) {
+								t.Fatalf("%s in %s after %s: %s, want %s", text, name, before, next, now)
+							}
+						}
+						last, waiting = now, nil
+					}
+					if got, _ := in.Last(now.Add(59 * time.Second)); !last.IsZero() && !got.Equal(last) {
+						t.Fatalf("%s in %s at %s: %s, want %s", text, name, now, got, last)
+					}
+					waiting = append(waiting, now)
+				}
+			}
+		}
+	}
+}
+
+// TestRareTimesInZones searches over many changes of the clocks.
+func TestRareTimesInZones(t *testing.T) {
+	zone, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for schedule, want := range map[string][2]string{
+		"0 0 29 2 *": {"2096-02-29T05:00:00Z", "2104-02-29T05:00:00Z"},
+		"0 0 30 2 *": {"0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"},
+	} {
+		s, err := Parse(schedule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, _ := s.In(zone).Last(at(t, "2097-01-01T00:00:00Z"))
+		next, _ := s.In(zone).Next(at(t, "2097-01-01T00:00:00Z"))
+		if got := [2]string{last.Format(time.RFC3339), next.Format(time.RFC3339)}; got != want {
+			t.Errorf("%s: %v, want %v", schedule, got, want)
+		}
+	}
+}
+
 func TestMistakesInSchedules(t *testing.T) {
 	for schedule, want := range map[string]string{
 		"0 3 * *":             `"0 3 * *" has 4 fields, a schedule has 5: minute, hour, day of month, month and day of week`,

@@ -2,11 +2,19 @@ package cron
 
 import "time"
 
-// A Schedule is a set of minutes.
+// A Schedule is a set of minutes, by what clocks in a time zone show. A minute that they skip is not part of it, and
+// one that they show twice is part of it twice.
 type Schedule struct {
 	minute, hour, dayOfMonth, month, dayOfWeek values
 	// eitherDay: dayOfMonth and dayOfWeek both restrict the day, and one of them suffices.
 	eitherDay bool
+	zone      *time.Location // nil: UTC
+}
+
+// In returns the schedule in another time zone.
+func (s Schedule) In(zone *time.Location) Schedule {
+	s.zone = zone
+	return s
 }
 
 // values is a set of numbers below 64.
@@ -44,11 +52,47 @@ func (d direction) first(most int) int {
 	return most
 }
 
-// search returns the first time from t on, in a direction. Days of UTC have 24 hours.
+// beyond reports whether a time comes after another one in a direction.
+func (d direction) beyond(t, bound time.Time) bool { return t.Compare(bound) == int(d) }
+
+// search returns the first time from t on, in a direction. Between two changes of the clocks, local time differs from
+// UTC by a constant.
 func (s Schedule) search(t time.Time, d direction) (time.Time, bool) {
+	last := t.AddDate(0, 0, int(d)*horizon)
+	for !d.beyond(t, last) {
+		local := t
+		if s.zone != nil {
+			local = t.In(s.zone)
+		}
+		bound := last
+		begin, end := local.ZoneBounds()
+		switch {
+		case d == forward && !end.IsZero() && end.Before(last):
+			bound = end.UTC().Add(-time.Minute)
+		case d == backward && !begin.IsZero() && begin.After(last):
+			bound = begin.UTC()
+		}
+		if d.beyond(t, bound) { // On the last day of a leap year, Go may say that the clocks have changed the day before.
+			bound = t
+		}
+		_, seconds := local.Zone()
+		offset := time.Duration(seconds) * time.Second
+		if at, found := s.searchDays(t.Add(offset), bound.Add(offset), d); found {
+			return at.Add(-offset), true
+		}
+		t = bound.Add(time.Duration(d) * time.Minute)
+	}
+	return time.Time{}, false
+}
+
+// searchDays returns the first time from t on, in a direction, up to a bound. Days of UTC have 24 hours.
+func (s Schedule) searchDays(t, bound time.Time, d direction) (time.Time, bool) {
 	hour, minute := t.Hour(), t.Minute()
-	for day := range horizon {
+	for day := range horizon + 1 {
 		at := time.Date(t.Year(), t.Month(), t.Day()+int(d)*day, 0, 0, 0, 0, time.UTC)
+		if d.beyond(at, bound) && d.beyond(at.AddDate(0, 0, 1), bound) {
+			break
+		}
 		if day > 0 {
 			hour, minute = d.first(23), d.first(59)
 		}
@@ -64,7 +108,8 @@ func (s Schedule) search(t time.Time, d direction) (time.Time, bool) {
 			}
 			for m := minute; m >= 0 && m < 60; m += int(d) {
 				if s.minute.has(m) {
-					return at.Add(time.Duration(h)*time.Hour + time.Duration(m)*time.Minute), true
+					found := at.Add(time.Duration(h)*time.Hour + time.Duration(m)*time.Minute)
+					return found, !d.beyond(found, bound)
 				}
 			}
 		}

@@ -59,7 +59,7 @@ func (c *guardedCall) checkConstants() error {
 			if _, err := time.ParseDuration(string(text)); err != nil {
 				return fmt.Errorf("elapsed(): %q is not a duration, such as 1h30m", string(text))
 			}
-		case takesTimeZone(c.Function()) && i == 1:
+		case takesTimeZone(c.Function()) && i == 1, c.Function() == cronFunction && i == 2:
 			if err := checkTimeZone(c.Function(), string(text)); err != nil {
 				return err
 			}
@@ -76,8 +76,11 @@ func timeFunctions() []cel.EnvOption {
 	for i, since := range []*cel.Type{
 		cel.StringType, cel.TimestampType, cel.OptionalType(cel.StringType), cel.OptionalType(cel.TimestampType),
 	} {
-		schedules = append(schedules, cel.Overload(fmt.Sprintf("cron_%d", i), []*cel.Type{cel.StringType, since},
-			cel.OptionalType(cel.TimestampType)))
+		in := []*cel.Type{cel.StringType, since, cel.StringType}
+		for n := 2; n <= len(in); n++ {
+			schedules = append(schedules, cel.Overload(fmt.Sprintf("cron_%d%d", i, n), in[:n],
+				cel.OptionalType(cel.TimestampType)))
+		}
 		for j, duration := range []*cel.Type{cel.StringType, cel.DurationType} {
 			elapses = append(elapses, cel.Overload(fmt.Sprintf("elapsed_%d%d", i, j), []*cel.Type{since, duration},
 				cel.BoolType))
@@ -144,7 +147,7 @@ func elapsed(c *Clock, a operands) ref.Val {
 	return types.True
 }
 
-// lastScheduled implements cron(schedule, time).
+// lastScheduled implements cron(schedule, time) and cron(schedule, time, zone).
 func lastScheduled(c *Clock, a operands) ref.Val {
 	text, ok := a[0].(types.String)
 	if !ok {
@@ -153,6 +156,17 @@ func lastScheduled(c *Clock, a operands) ref.Val {
 	schedule, err := cron.Parse(string(text))
 	if err != nil {
 		return failf("cron(): the text is not a schedule, such as 0 3 * * *")
+	}
+	if a[2] != nil {
+		name, ok := a[2].(types.String)
+		if !ok {
+			return noOverload()
+		}
+		zone, wrong := locationOf(cronFunction, string(name))
+		if wrong != nil {
+			return wrong
+		}
+		schedule = schedule.In(zone)
 	}
 	since, without := timeOf(cronFunction, a[1], types.OptionalNone)
 	if without != nil {

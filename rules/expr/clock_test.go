@@ -63,6 +63,12 @@ func TestCron(t *testing.T) {
 		{"2026-03-11T05:00:00Z", `[?cron("0 3 * * *", t)].map(r, r.getHours())`, `[3] until 2026-03-12T03:00:00Z`},
 		{"2026-03-11T05:00:00Z", `cron("0 0 30 2 *", t)`, "none"},
 		{"2026-03-11T05:00:00Z", `cron("0 3 * * *", self.?spec.?since)`, "none"},
+		{"2026-03-11T05:00:00Z", `cron("0 3 * * *", t, "Asia/Kolkata")`, `"2026-03-10T21:30:00Z" until 2026-03-11T21:30:00Z`},
+		{"2026-03-11T05:00:00Z", `cron("0 3 * * *", t, "+05:30")`, `"2026-03-10T21:30:00Z" until 2026-03-11T21:30:00Z`},
+		{"2026-03-28T12:00:00Z", `cron("30 2 * * *", t, "Europe/Berlin")`, `"2026-03-28T01:30:00Z" until 2026-03-30T00:30:00Z`}, // Clocks skip 2:30 on the 29th.
+		{"2026-03-11T05:00:00Z", `cron("0 3 * * *", t, "")`, `"2026-03-11T03:00:00Z" until 2026-03-12T03:00:00Z`},
+		{"2026-03-11T05:00:00Z", `cron("0 3 * * *", t, self.spec.image)`, "error rules.yaml:1:5 cron() does not know the time zone: write a name such as Europe/Berlin, or an offset such as +02:00"},
+		{"2026-03-11T05:00:00Z", `cron("0 3 * * *", t, "Lo" + "cal")`, "error rules.yaml:1:5 cron() does not take the time zone of the machine: write a name such as Europe/Berlin, or an offset such as +02:00"},
 		{"2026-03-11T05:00:00Z", `cron(self.spec.image, t)`, "error rules.yaml:1:5 cron(): the text is not a schedule, such as 0 3 * * *"},
 	} {
 		if got := at(t, c.now, c.expression); got != c.want {
@@ -77,10 +83,12 @@ func TestConstantTimesAreChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for expression, want := range map[string]string{
-		`elapsed(t, "7d")`:          `elapsed(): "7d" is not a duration, such as 1h30m`,
-		`cron("0 25 * * *", t)`:     `cron(): "25" is not a hour, from 0 to 23`,
-		`elapsed(1, "1h")`:          "elapsed() does not take (integer, string)",
-		`cron("0 1 * * *", "1", 2)`: "cron() does not take (string, string, integer)",
+		`elapsed(t, "7d")`:               `elapsed(): "7d" is not a duration, such as 1h30m`,
+		`cron("0 25 * * *", t)`:          `cron(): "25" is not a hour, from 0 to 23`,
+		`cron("0 1 * * *", t, "x")`:      `cron(): "x" is not a time zone: write a name such as Europe/Berlin, or an offset such as +02:00`,
+		`cron("0 1 * * *", t, "+25:00")`: `cron(): "+25:00" is not a time zone: write a name such as Europe/Berlin, or an offset such as +02:00`,
+		`elapsed(1, "1h")`:               "elapsed() does not take (integer, string)",
+		`cron("0 1 * * *", "1", 2)`:      "cron() does not take (string, string, integer)",
 	} {
 		checked, issues := scope.Check(&source.Expr{Text: expression}, Any)
 		got := ""
