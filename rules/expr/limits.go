@@ -103,6 +103,7 @@ var limits = map[string]limit{
 		return excessOutput(
 			escapedLength(textOf(a[0])), "text")
 	}},
+	"certificates":  {work: func(a operands) int { return len(textOf(a[0])) / perCertificateByte }},
 	"quantity":      {work: quantityWork},
 	"isQuantity":    {work: quantityWork},
 	Present:         {work: func(a operands) int { return copiedEntry * sizeOf(a[0]) }},
@@ -188,6 +189,9 @@ func tooMuchWork(name string) ref.Val {
 	return failf("%s has too much to process: the expressions of a rule may process %d values, reduce its input", name,
 		MaxWork)
 }
+
+// perCertificateByte is how many bytes of certificates count as one value.
+const perCertificateByte = 4
 
 // cronWork is the work of searching a schedule that has no times.
 const cronWork = 500
