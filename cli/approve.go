@@ -1,55 +1,16 @@
 package cli
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-	"k8s.io/client-go/dynamic"
 
 	"reconcel/cli/internal/exit"
 	"reconcel/engine/inventory"
 )
-
-// installationFlags select the objects that an installation keeps for itself.
-type installationFlags struct {
-	cluster         clusterFlags
-	namespace, name string
-}
-
-func (f *installationFlags) flags(flags *pflag.FlagSet) {
-	f.cluster.flags(flags)
-	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the installation (default: as for run)")
-	flags.StringVar(&f.name, "name", "reconcel", "name of the installation")
-}
-
-// read returns the inventory of the installation, and what it has.
-func (f *installationFlags) read(ctx context.Context,
-	warnings *warnings) (*inventory.Inventory, *inventory.Recorded, error) {
-	if err := validInstallation(f.namespace, f.name); err != nil {
-		return nil, nil, err
-	}
-	config, namespace, err := f.cluster.connect(warnings)
-	if err != nil {
-		return nil, nil, err
-	}
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return nil, nil, exit.Failure(fmt.Errorf("client configuration: %w", err))
-	}
-	f.namespace = cmp.Or(f.namespace, namespace)
-	inv := inventory.New(client, inventory.Options{Namespace: f.namespace, Installation: f.name,
-		FieldManager: "reconcel"})
-	recorded, err := inv.Recorded(ctx)
-	if err = interrupted(ctx, err); err != nil {
-		return nil, nil, exit.Failure(err)
-	}
-	return inv, recorded, nil
-}
 
 // An approveCommand approves changes of rules that are held.
 type approveCommand struct{ out *printer }
@@ -68,11 +29,14 @@ A hash stands for one change of one rule. If the rule changes again before the
 approval, the new change has another hash. Without a hash, approve lists the
 changes that are held.
 
-approve needs the permissions get and update for the ConfigMap of the inventory.
-Exit code: 0 done, 2 wrong usage, 3 no such change is held, or the cluster does not
-answer.`,
-		Example: `  reconcel approve -n reconcel-system
-  reconcel approve 3f9c2a71d0 -n reconcel-system`,
+approve looks in all installations of the cluster, unless you give -n or --name.
+It needs the permissions get and update for the ConfigMap of the inventory, and list
+for ConfigMaps to find it without -n and --name.
+Exit code: 0 done, 2 wrong usage, or several installations hold the change, 3 no such
+change is held, there is no such installation, or the cluster does not answer.`,
+		Example: `  reconcel approve
+  reconcel approve 3f9c2a71d0
+  reconcel approve 3f9c2a71d0 -n reconcel-system --name reconcel`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(_ *cobra.Command, hashes []string) error { return c.approve(f, hashes) },
 	}
@@ -83,20 +47,24 @@ answer.`,
 func (c approveCommand) approve(f *installationFlags, hashes []string) error {
 	ctx, stop := untilSignal()
 	defer stop()
-	inv, recorded, err := f.read(ctx, c.out.printWarnings())
+	found, err := f.find(ctx, c.out)
 	if err != nil {
 		return err
 	}
 	if len(hashes) == 0 {
-		return c.out.print([]byte(heldChanges(recorded.Held)))
+		return found.done(c.out.print([]byte(found.heldChanges())))
 	}
 	for _, hash := range hashes {
-		err := interrupted(ctx, inv.Approve(ctx, hash))
-		if errors.Is(err, inventory.ErrNotHeld) {
-			return exit.Failure(fmt.Errorf("no change with the hash %s is held; %s", hash,
-				strings.TrimSpace(heldChanges(recorded.Held))))
-		}
+		none := fmt.Errorf("no change with the hash %s is held; %s", hash, strings.TrimSpace(found.heldChanges()))
+		i, err := found.only("the change "+hash, func(i installation) bool {
+			return slices.ContainsFunc(i.held, func(h inventory.HeldChange) bool { return h.Hash == hash })
+		}, none)
 		if err != nil {
+			return err
+		}
+		if err := interrupted(ctx, i.Approve(ctx, hash)); errors.Is(err, inventory.ErrNotHeld) {
+			return exit.Failure(none) // It was held a moment ago.
+		} else if err != nil {
 			return exit.Failure(err)
 		}
 		if err := c.out.print([]byte("change " + hash + " approved\n")); err != nil {
@@ -106,13 +74,20 @@ func (c approveCommand) approve(f *installationFlags, hashes []string) error {
 	return nil
 }
 
-func heldChanges(held []inventory.HeldChange) string {
-	if len(held) == 0 {
-		return "no change is held\n"
-	}
+// heldChanges lists the changes that are held. Of several installations, it names those that hold them.
+func (all installations) heldChanges() string {
 	var b strings.Builder
-	for _, h := range held {
-		fmt.Fprintf(&b, "%s  rule %s for %s: %s\n", h.Hash, h.Rule, h.Kind, h.Message)
+	for _, i := range all.all {
+		for _, h := range i.held {
+			where := ""
+			if len(all.all) > 1 {
+				where = i.Name() + ": "
+			}
+			fmt.Fprintf(&b, "%s  %srule %s for %s: %s\n", h.Hash, where, h.Rule, h.Kind, h.Message)
+		}
+	}
+	if b.Len() == 0 {
+		return "no change is held in " + all.names() + "\n"
 	}
 	return b.String()
 }

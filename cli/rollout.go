@@ -29,9 +29,12 @@ without it, the command is about all rollouts.
 undo gives the resources that the rollout has reached the version from before. It
 stays so until the rules change again, or until resume.
 
-The permissions get and update for the ConfigMap of the inventory are enough.
-Exit code: 0 done, 2 wrong usage, 3 there is no such rollout, or the cluster does
-not answer.`,
+The command looks in all installations of the cluster, unless you give -n or --name.
+status shows the rollouts of all; the others need that one installation has the
+rollout. They need the permissions get and update for the ConfigMap of the inventory,
+and list for ConfigMaps to find it without -n and --name.
+Exit code: 0 done, 2 wrong usage, or several installations have the rollout, 3 there
+is no such rollout or installation, or the cluster does not answer.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return exit.Misused("write rollout status, pause, resume or undo")
@@ -49,7 +52,7 @@ not answer.`,
 		f := &installationFlags{}
 		sub := &cobra.Command{
 			Use: s.name + " [KIND]", Short: s.short, Args: cobra.MaximumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
-			Example: "  reconcel rollout " + s.name + " foo -n reconcel-system",
+			Example: "  reconcel rollout " + s.name + " foo",
 			RunE: func(_ *cobra.Command, kinds []string) error {
 				return c.rollout(f, strings.Join(kinds, ""), s.state, s.done)
 			},
@@ -64,26 +67,34 @@ not answer.`,
 func (c rolloutCommand) rollout(f *installationFlags, kind string, state inventory.RolloutState, done string) error {
 	ctx, stop := untilSignal()
 	defer stop()
-	inv, recorded, err := f.read(ctx, c.out.printWarnings())
+	found, err := f.find(ctx, c.out)
 	if err != nil {
 		return err
 	}
-	matches := slices.DeleteFunc(slices.Sorted(maps.Keys(recorded.Rollouts)), func(name string) bool {
-		short, _, _ := strings.Cut(name, ".")
-		return kind != "" && !strings.EqualFold(kind, name) && !strings.EqualFold(kind, short)
-	})
+	what := "rollout"
+	if kind != "" {
+		what += " of " + kind
+	}
+	for _, i := range found.all {
+		maps.DeleteFunc(i.rollouts, func(name string, _ inventory.Rollout) bool {
+			short, _, _ := strings.Cut(name, ".")
+			return kind != "" && !strings.EqualFold(kind, name) && !strings.EqualFold(kind, short)
+		})
+	}
+	has := func(i installation) bool { return len(i.rollouts) > 0 }
+	none := fmt.Errorf("no %s is in progress in %s", what, found.names())
 	switch {
-	case len(matches) == 0 && kind != "":
-		return exit.Failure(fmt.Errorf("no rollout of %s is in progress", kind))
-	case len(matches) == 0 && state != "":
-		return exit.Failure(fmt.Errorf("no rollout of the installation %s/%s is in progress; see --namespace and --name",
-			f.namespace, f.name))
+	case state == "" && slices.ContainsFunc(found.all, has):
+		return found.done(c.printRollouts(found))
+	case state == "" && kind == "":
+		return found.done(c.out.print([]byte(none.Error() + "\n")))
 	}
-	if state == "" {
-		return c.printRollouts(matches, recorded.Rollouts)
+	i, err := found.only("a "+what, has, none)
+	if err != nil {
+		return err
 	}
-	for _, name := range matches {
-		if err := interrupted(ctx, inv.SetRollout(ctx, name, state)); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(i.rollouts)) {
+		if err := interrupted(ctx, i.SetRollout(ctx, name, state)); err != nil {
 			return exit.Failure(err)
 		}
 		if err := c.out.print([]byte("rollout of " + name + " " + done + "\n")); err != nil {
@@ -93,16 +104,23 @@ func (c rolloutCommand) rollout(f *installationFlags, kind string, state invento
 	return nil
 }
 
-func (c rolloutCommand) printRollouts(names []string, all map[string]inventory.Rollout) error {
-	if len(names) == 0 {
-		return c.out.print([]byte("no rollout is in progress\n"))
-	}
+// printRollouts prints the rollouts. Of several installations, it names those that have them.
+func (c rolloutCommand) printRollouts(found installations) error {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "KIND\tSTATE\tREACHED\tMESSAGE")
-	for _, name := range names {
-		r := all[name]
-		fmt.Fprintf(w, "%s\t%s\t%d of %d\t%s\n", name, r.State, r.Updated, r.Resources, rolloutMessage(r))
+	column := func(text string) string {
+		if len(found.all) == 1 {
+			return ""
+		}
+		return text + "\t"
+	}
+	fmt.Fprintln(w, column("INSTALLATION")+"KIND\tSTATE\tREACHED\tMESSAGE")
+	for _, i := range found.all {
+		for _, name := range slices.Sorted(maps.Keys(i.rollouts)) {
+			r := i.rollouts[name]
+			fmt.Fprintf(w, "%s%s\t%s\t%d of %d\t%s\n", column(i.Name()), name, r.State, r.Updated, r.Resources,
+				rolloutMessage(r))
+		}
 	}
 	if err := w.Flush(); err != nil {
 		return err

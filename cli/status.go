@@ -28,8 +28,9 @@ type statusFlags struct {
 
 const statusText = `List the resources that are not ready, of all kinds that rules are for. The worst
 state comes first, and within a state the longest duration. Ready resources are
-only counted, unless you name them or give --all or --state. If the rules files are
-rejected and older rules are active, that comes before everything else.
+only counted, unless you name them or give --all or --state. What is wrong with the
+rules comes before everything else: rejected rules files, changes that wait for
+reconcel approve, and rollouts that are undone, paused or have failed.
 
   stalled       nothing changes until the resource, the rules or the cluster change
   retrying      an error occurred that may be temporary
@@ -43,16 +44,17 @@ rejected and older rules are active, that comes before everything else.
 The kinds are those of the rules (-f). Without -f they come from the inventories of
 the installations in the cluster, so no file is needed. With -f, resources that no
 rule selects are left out. Below the list, status prints other problems: kinds that
-the API server does not serve, rules without resources, changes that wait for
-reconcel approve, the leader, and what you may not read.
+the API server does not serve, rules without resources, the leader, and what you may
+not read.
 
 status lists the resources of all namespaces, unless you give -n. The permissions
 get and list are enough; -w also needs watch. Nothing is written.
 
--o json and -o yaml print {resources, summary, leaders, problems}. Exit code: 0
-nothing is stalled, 1 something is stalled or the rules files of an installation are
-rejected, 2 wrong usage, 3 the rules of -f are invalid, the cluster does not answer,
-or a named resource does not exist.`
+-o json and -o yaml print {problems, resources, summary, leaders}. Exit code: 0
+nothing is stalled, 1 something is stalled, or the rules of an installation are: its
+files are rejected, a change is held, or a rollout is undone, paused or has failed,
+2 wrong usage, 3 the rules of -f are invalid, the cluster does not answer, or a named
+resource does not exist.`
 
 // A statusCommand lists the resources that are not ready.
 type statusCommand struct {
@@ -157,7 +159,7 @@ func (c statusCommand) status(f *statusFlags, args []string) error {
 		if stalled, err = r.Follow(ctx, table, c.out.say); err != nil {
 			return exit.Failure(err)
 		}
-		stalled = stalled || r.IsRejected()
+		stalled = stalled || r.AreRulesStalled()
 	}
 	switch {
 	case stalled:

@@ -2,16 +2,20 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
+	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/settings"
 	"reconcel/engine"
 	"reconcel/engine/access"
+	"reconcel/engine/inventory"
 )
 
 type uninstallFlags struct {
@@ -85,16 +89,33 @@ func (c uninstallCommand) uninstall(f *uninstallFlags) error {
 	if f.dryRun {
 		suffix = " (dry run)"
 	}
+	namespace = cmp.Or(f.namespace, namespace)
 	var lost error
 	err = engine.Uninstall(ctx, access.Options{
-		Config: config, Log: slog.New(slog.DiscardHandler), Namespace: cmp.Or(f.namespace, namespace), Name: f.name,
-		Namespaces: f.only,
+		Config: config, Log: slog.New(slog.DiscardHandler), Namespace: namespace, Name: f.name, Namespaces: f.only,
 	}, engine.Uninstallation{
 		DeleteChildren: f.children.Value == "delete", DryRun: f.dryRun,
 		Tell: func(object, what string) { lost = errors.Join(lost, c.out.print([]byte(object+" "+what+suffix+"\n"))) },
 	})
+	if errors.Is(err, engine.ErrNotInstalled) {
+		err = namingInstallations(ctx, config, err)
+	}
 	if err = interrupted(ctx, err); err != nil {
 		return err
 	}
 	return lost
+}
+
+// namingInstallations adds to the error about an installation that does not exist which ones do. None of them is
+// chosen for the user: what uninstall removes is gone.
+func namingInstallations(ctx context.Context, config *rest.Config, err error) error {
+	live, failed := cluster.New(config)
+	if failed != nil {
+		return err
+	}
+	all, _ := live.Inventories(ctx)
+	if len(all) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; those that exist: %s", err, inventory.Names(all))
 }

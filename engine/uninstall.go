@@ -39,6 +39,9 @@ type Uninstallation struct {
 	Tell func(object, what string)
 }
 
+// ErrNotInstalled says that an installation has no inventory.
+var ErrNotInstalled = errors.New("check --namespace and --name; the installation may already be gone")
+
 // Uninstall removes an installation from the cluster: its finalizers on
 // primaries, its children if DeleteChildren is set, its Lease, the text of its rules and its inventory.
 // The inventory says where to look. What a rule has on its primaries stays if the inventory of another
@@ -94,8 +97,7 @@ func (u *uninstaller) uninstall(ctx context.Context) error {
 	options := u.engine.Options
 	own := inventory.Name(options.Name)
 	if !found {
-		return fmt.Errorf("there is no inventory ConfigMap/%s/%s: check --namespace and --name; the installation may "+
-			"already be gone", options.Namespace, own)
+		return fmt.Errorf("there is no inventory ConfigMap/%s/%s: %w", options.Namespace, own, ErrNotInstalled)
 	}
 	if u.others, err = u.othersWith(ctx, entries); err != nil {
 		return err

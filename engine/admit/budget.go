@@ -59,11 +59,8 @@ func (a *Admission) Hold(c *plan.Change, excess string, t *plan.DeletionCount, l
 
 // approval returns the command that approves a change.
 func (a *Admission) approval(hash string) string {
-	command := "reconcel approve " + hash + " -n " + a.Options.Namespace
-	if a.Options.Name != "reconcel" {
-		command += " --name " + a.Options.Name
-	}
-	return command
+	return "reconcel approve " + hash + " " +
+		inventory.Stored{Namespace: a.Options.Namespace, Installation: a.Options.Name}.Flags()
 }
 
 // CountDeletions counts what changed rules would delete and replace, from the caches and without a

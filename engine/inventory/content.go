@@ -73,7 +73,6 @@ func (s Stored) content() (c content, err error) {
 	if c.entries, err = s.Entries(); err != nil {
 		return c, err
 	}
-	c.rollouts = map[string]Rollout{}
 	c.approved = strings.Fields(s.Annotations[AnnotationApproved])
 	if c.held, err = s.Held(); err != nil {
 		return c, err
@@ -81,12 +80,8 @@ func (s Stored) content() (c content, err error) {
 	if c.rejected, err = s.Rejected(); err != nil {
 		return c, err
 	}
-	if text := s.Annotations[AnnotationRollouts]; text != "" {
-		if err := json.Unmarshal([]byte(text), &c.rollouts); err != nil {
-			return c, fmt.Errorf("annotation %s is damaged: %w", AnnotationRollouts, err)
-		}
-	}
-	return c, nil
+	c.rollouts, err = s.Rollouts()
+	return c, err
 }
 
 // fill sets the content of a ConfigMap, and reports whether it was another one.
@@ -200,6 +195,26 @@ func Of(configMap *unstructured.Unstructured) (Stored, bool) {
 		Annotations: configMap.GetAnnotations()}, ok
 }
 
+// Name names the installation: namespace/name.
+func (s Stored) Name() string { return s.Namespace + "/" + s.Installation }
+
+// Flags returns the flags that name the installation on the command line.
+func (s Stored) Flags() string {
+	if s.Installation == "reconcel" {
+		return "-n " + s.Namespace
+	}
+	return "-n " + s.Namespace + " --name " + s.Installation
+}
+
+// Names names installations, separated by commas.
+func Names(all []Stored) string {
+	var names []string
+	for _, s := range all {
+		names = append(names, s.Name())
+	}
+	return strings.Join(names, ", ")
+}
+
 // String names the ConfigMap.
 func (s Stored) String() string { return "ConfigMap/" + s.Namespace + "/" + Name(s.Installation) }
 
@@ -236,6 +251,17 @@ func (s Stored) Entries() (map[Key]Entry, error) {
 func (s Stored) Held() (held []HeldChange, err error) {
 	err = s.annotation(AnnotationHeld, &held)
 	return held, err
+}
+
+// Rollouts returns the rollouts that are not over, by the kind of their primaries.
+func (s Stored) Rollouts() (map[string]Rollout, error) {
+	all := map[string]Rollout{}
+	if text := s.Annotations[AnnotationRollouts]; text != "" {
+		if err := json.Unmarshal([]byte(text), &all); err != nil {
+			return nil, fmt.Errorf("annotation %s is damaged: %w", AnnotationRollouts, err)
+		}
+	}
+	return all, nil
 }
 
 // Rejected returns what is wrong with the rules files while older rules are active, or nil.

@@ -115,6 +115,26 @@ type Rollout struct {
 	Resources int `json:"resources"`
 }
 
+// Stopped says why a rollout of a kind does not go on, and which commands continue or undo it, or "" if it goes on.
+// The flags are those of the installation.
+func (r Rollout) Stopped(kind, flags string) string {
+	text := fmt.Sprintf("the rollout of %s is %s: ", kind, strings.ToLower(string(r.State)))
+	switch r.State {
+	case Progressing, Complete:
+		return ""
+	case Failed:
+		text = fmt.Sprintf("the rollout of %s has failed: ", kind)
+	}
+	if r.Message != "" {
+		text += r.Message + "; "
+	}
+	if text += fmt.Sprintf("%d of %d resources have the new version", r.Updated, r.Resources); r.State != Undone {
+		return text + fmt.Sprintf("; to continue: reconcel rollout resume %s %s; to undo it: reconcel rollout undo %s %s",
+			kind, flags, kind, flags)
+	}
+	return text + fmt.Sprintf("; to try again: change the rules, or reconcel rollout resume %s %s", kind, flags)
+}
+
 // A RolloutState says whether a rollout goes on.
 type RolloutState string
 

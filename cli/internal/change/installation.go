@@ -41,12 +41,9 @@ func (s *Source) Inventory(ctx context.Context, of Installation, programs ...*ru
 	case err != nil:
 		return inventory.Stored{}, fmt.Errorf("list inventories: %w", err)
 	}
-	var names []string
-	for _, stored := range all {
-		names = append(names, nameOf(stored))
-	}
+	names := inventory.Names(all)
 	if of.Named != "" {
-		all = slices.DeleteFunc(all, func(stored inventory.Stored) bool { return nameOf(stored) != of.Named })
+		all = slices.DeleteFunc(all, func(stored inventory.Stored) bool { return stored.Name() != of.Named })
 	}
 	runs := func(stored inventory.Stored) bool { return runsAny(stored, rulesOf(programs)) }
 	if i := slices.IndexFunc(all, runs); i >= 0 && !slices.ContainsFunc(all[i+1:], runs) {
@@ -55,17 +52,16 @@ func (s *Source) Inventory(ctx context.Context, of Installation, programs ...*ru
 	switch {
 	case len(all) > 1:
 		return inventory.Stored{}, exit.Misused("there are several installations: choose one with --installation: %s",
-			strings.Join(names, ", "))
+			names)
 	case len(all) == 1:
 		return all[0], nil
 	case of.Named != "":
 		return inventory.Stored{}, exit.Failure(
-			fmt.Errorf("installation %s not found: there is no ConfigMap with its inventory", of.Named))
+			fmt.Errorf("installation %s not found: there is no ConfigMap with its inventory; those that exist: %s", of.Named,
+				cmp.Or(names, "none")))
 	}
 	return s.withoutInventory(ctx, of, rulesOf(programs)), nil
 }
-
-func nameOf(stored inventory.Stored) string { return stored.Namespace + "/" + stored.Installation }
 
 func rulesOf(programs []*rules.Program) (all []*rules.Rule) {
 	for _, program := range programs {

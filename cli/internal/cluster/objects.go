@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/tools/pager"
 
 	"reconcel/engine/discover"
-	"reconcel/engine/inventory"
 	"reconcel/rules"
 )
 
@@ -93,17 +92,6 @@ func NotFound(k *discover.Kind, namespace string, t Target) error {
 		return fmt.Errorf("%s not found in namespace %s", t.Text, namespace)
 	}
 	return fmt.Errorf("%s not found", t.Text)
-}
-
-// Inventories returns the inventories of all installations. On an error, some may be missing.
-func (c *Cluster) Inventories(ctx context.Context) (all []inventory.Stored, err error) {
-	options := metav1.ListOptions{LabelSelector: inventory.Selector}
-	err = ForEach(ctx, c.Client.Resource(inventory.Resource), options, func(u *unstructured.Unstructured) {
-		if stored, ok := inventory.Of(u); ok {
-			all = append(all, stored)
-		}
-	})
-	return all, err
 }
 
 // ForEach lists objects page by page. It requests the next page while it visits the

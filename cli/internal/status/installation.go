@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -17,37 +16,13 @@ import (
 // installations returns the requested installation, or all. On an error, some may
 // be missing.
 func (r *Reader) installations(ctx context.Context) ([]inventory.Stored, error) {
-	if wanted := r.Installation; wanted != (types.NamespacedName{}) {
-		stored, err := r.readInventory(ctx, wanted)
-		return []inventory.Stored{stored}, err
+	wanted := r.Installation
+	all, err := r.cluster.Installations(ctx, cluster.InstallationQuery{Namespace: wanted.Namespace, Name: wanted.Name,
+		Home: r.ContextNamespace, Flags: "--installation NAMESPACE/NAME"})
+	if len(all) == 0 && wanted != (types.NamespacedName{}) {
+		all = []inventory.Stored{{Namespace: wanted.Namespace, Installation: wanted.Name}} // It may have a Lease.
 	}
-	all, err := r.cluster.Inventories(ctx)
-	if !apierrors.IsForbidden(err) {
-		return all, err
-	}
-	// Without the permission to list, try the one that manifests installs, and the
-	// one that run uses by default.
-	for _, namespace := range []string{"reconcel-system", r.ContextNamespace} {
-		if stored, err := r.readInventory(ctx, types.NamespacedName{Namespace: namespace, Name: "reconcel"}); err == nil {
-			return append(all, stored), nil
-		}
-	}
-	return nil, fmt.Errorf("inventories may not be listed in all namespaces, give --installation NAMESPACE/NAME: %w", err)
-}
-
-// readInventory returns an inventory. On an error, it has no entries.
-func (r *Reader) readInventory(ctx context.Context, of types.NamespacedName) (inventory.Stored, error) {
-	stored := inventory.Stored{Namespace: of.Namespace, Installation: of.Name}
-	u, err := cluster.Get(ctx, r.cluster.Client.Resource(inventory.Resource).Namespace(of.Namespace),
-		inventory.Name(of.Name))
-	if err == nil && u == nil {
-		err = fmt.Errorf("there is no installation %s: %s does not exist", of, stored)
-	}
-	if err != nil {
-		return stored, err
-	}
-	stored, _ = inventory.Of(u)
-	return stored, nil
+	return all, err
 }
 
 // States of the leader.

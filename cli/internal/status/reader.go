@@ -5,8 +5,8 @@ package status
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"path"
 	"slices"
@@ -47,10 +47,6 @@ type Reader struct {
 	now     time.Time
 }
 
-// nowhereInstalled is the error if no installation has ever run in the cluster.
-var nowhereInstalled = "no installation of reconcel found in the cluster: there is no ConfigMap with the label " +
-	inventory.Selector + " whose name ends with " + inventory.Name("")
-
 // Read finds the kinds to report on, and reads their resources and the leaders.
 func Read(ctx context.Context, live *cluster.Cluster, q Query) (*Reader, error) {
 	r := &Reader{Query: q, Report: newReport(), cluster: live, now: time.Now()}
@@ -59,23 +55,24 @@ func Read(ctx context.Context, live *cluster.Cluster, q Query) (*Reader, error) 
 	case q.Program != nil && unread != nil:
 		r.problem(inventoryUnreadable, nil, "%s", unread)
 	case q.Program != nil && len(installations) == 0:
-		r.problem(notInstalled, nil, "%s", nowhereInstalled)
+		r.problem(notInstalled, nil, "%s", cluster.ErrNotInstalled)
 	case q.Program != nil:
 	case apierrors.IsForbidden(unread):
 		return nil, fmt.Errorf("without -f, the kinds come from the inventory of an installation: %w", unread)
 	case unread != nil:
 		return nil, fmt.Errorf("the inventory, which has the kinds to list, cannot be read: %w", unread)
 	case len(installations) == 0:
-		return nil, errors.New(nowhereInstalled + "; or give the rules with -f")
+		return nil, fmt.Errorf("%w; or give the rules with -f", cluster.ErrNotInstalled)
 	}
 	r.readRejected(installations)
+	r.readHeld(installations)
+	r.readRollouts(installations)
 	if err := r.findKinds(ctx, installations); err != nil {
 		return nil, err
 	}
 	if err := r.readResources(ctx); err != nil {
 		return nil, err
 	}
-	r.readHeld(installations)
 	r.readLeaders(ctx, installations)
 	return r, nil
 }
@@ -113,6 +110,19 @@ func (r *Reader) readHeld(installations []inventory.Stored) {
 		for _, change := range held {
 			r.Problems = append(r.Problems, Problem{Type: changeHeld, Kind: change.Kind, Rules: []string{change.Rule},
 				Message: change.Message})
+		}
+	}
+}
+
+// readRollouts reports the rollouts that do not go on by themselves.
+func (r *Reader) readRollouts(installations []inventory.Stored) {
+	for _, i := range installations {
+		rollouts, err := i.Rollouts()
+		r.damaged(i, err)
+		for _, kind := range slices.Sorted(maps.Keys(rollouts)) {
+			if text := rollouts[kind].Stopped(kind, i.Flags()); text != "" {
+				r.Problems = append(r.Problems, Problem{Type: rolloutStopped, Kind: kind, Message: i.Name() + ": " + text})
+			}
 		}
 	}
 }

@@ -11,10 +11,10 @@ import (
 
 // A Report is the result of status. Its JSON is documented.
 type Report struct {
+	Problems  []Problem           `json:"problems"` // those of the rules first
 	Resources []rendered.Resource `json:"resources"`
 	Summary   Summary             `json:"summary"`
 	Leaders   []Leader            `json:"leaders"`
-	Problems  []Problem           `json:"problems"`
 }
 
 // A Summary counts all resources, including those that are not listed.
@@ -46,6 +46,7 @@ const (
 	notInstalled        problemType = "NotInstalled"
 	pauseIgnored        problemType = "PauseIgnored"
 	changeHeld          problemType = "ChangeHeld"
+	rolloutStopped      problemType = "RolloutStopped"
 	rulesRejected       problemType = "RulesRejected"
 
 	rulesInvalidForCluster problemType = "RulesInvalidForCluster"
@@ -54,25 +55,26 @@ const (
 // newReport returns an empty report. Its lists are not nil, so that JSON has []
 // instead of null.
 func newReport() Report {
-	return Report{[]rendered.Resource{}, Summary{States: map[rendered.State]int{}}, []Leader{}, []Problem{}}
+	return Report{[]Problem{}, []rendered.Resource{}, Summary{States: map[rendered.State]int{}}, []Leader{}}
 }
 
-// IsStalled reports whether a resource is stalled, or the rules are invalid: then what is changed in them has no
-// effect.
+// IsStalled reports whether a resource is stalled, or a change of the rules is.
 func (r *Report) IsStalled() bool {
-	return r.Summary.States[rendered.Stalled] > 0 || r.IsRejected()
+	return r.Summary.States[rendered.Stalled] > 0 || r.AreRulesStalled()
 }
 
-// IsRejected reports whether rules files are not active, because they are invalid.
-func (r *Report) IsRejected() bool { return slices.ContainsFunc(r.Problems, isRejection) }
+// AreRulesStalled reports whether a change of the rules has no effect, or not on all resources, until a user acts.
+func (r *Report) AreRulesStalled() bool { return slices.ContainsFunc(r.Problems, isOfRules) }
 
-func isRejection(p Problem) bool { return p.Type == rulesRejected || p.Type == rulesInvalidForCluster }
+func isOfRules(p Problem) bool {
+	return slices.Contains([]problemType{rulesRejected, rulesInvalidForCluster, changeHeld, rolloutStopped}, p.Type)
+}
 
 // Header returns what comes before the resources: what is wrong with the rules.
 func (r *Report) Header() string {
 	var b strings.Builder
 	for _, p := range r.Problems {
-		if isRejection(p) {
+		if isOfRules(p) {
 			b.WriteString(output.Printable(p.Message) + "\n")
 		}
 	}
@@ -91,7 +93,7 @@ func (r *Report) problem(of problemType, k *kind, format string, args ...any) {
 func (r *Report) Footer() string {
 	var b strings.Builder
 	for _, p := range r.Problems {
-		if p.Type != noLeader && !isRejection(p) { // The line about the leader, or the header, says so.
+		if p.Type != noLeader && !isOfRules(p) { // The line about the leader, or the header, says so.
 			b.WriteString(output.Printable(p.Message) + "\n")
 		}
 	}

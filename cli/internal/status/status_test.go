@@ -228,8 +228,35 @@ func TestHeldChangesAreProblems(t *testing.T) {
 	if p := r.Problems[1]; p.Type != inventoryUnreadable || !strings.Contains(p.Message, "ConfigMap/ns/b-inventory") {
 		t.Error(p)
 	}
-	if !strings.Contains(r.Footer(), "to approve: reconcel approve 72b64afd9a\n") {
-		t.Error(r.Footer())
+	if !r.IsStalled() || r.Header() != "to approve: reconcel approve 72b64afd9a\n" || strings.Contains(r.Footer(), "approve") {
+		t.Errorf("header %q, footer %q", r.Header(), r.Footer())
+	}
+}
+
+// TestStoppedRolloutsComeFirst expects rollouts that do not go on before everything else, with the commands that
+// continue them, and an exit code that says so.
+func TestStoppedRolloutsComeFirst(t *testing.T) {
+	r := &Reader{Report: newReport()}
+	rollouts := func(of inventory.Stored, text string) {
+		of.Annotations = map[string]string{inventory.AnnotationRollouts: text}
+		r.readRollouts([]inventory.Stored{of})
+	}
+	rollouts(inventory.Stored{Namespace: "ns", Installation: "reconcel"}, `{"Foo.example.com":{"to":"1","state":"Progressing","reached":"7","updated":2,"resources":9}}`)
+	if r.IsStalled() || r.Header() != "" {
+		t.Errorf("while it goes on: %q", r.Header())
+	}
+	rollouts(inventory.Stored{Namespace: "ns", Installation: "reconcel"}, `{"Foo.example.com":{"to":"1","state":"Undone","reached":"0","updated":0,"resources":9,"message":"Foo/a/b is stalled"},
+		"Bar.example.com":{"to":"1","state":"Paused","reached":"7","updated":2,"resources":9}}`)
+	rollouts(inventory.Stored{Namespace: "ns", Installation: "shop"}, `{"Foo.example.com":{"to":"1","state":"Failed","reached":"7","updated":2,"resources":9,"message":"Foo/a/b is stalled"}}`)
+	const want = `ns/reconcel: the rollout of Bar.example.com is paused: 2 of 9 resources have the new version; to continue: reconcel rollout resume Bar.example.com -n ns; to undo it: reconcel rollout undo Bar.example.com -n ns
+ns/reconcel: the rollout of Foo.example.com is undone: Foo/a/b is stalled; 0 of 9 resources have the new version; to try again: change the rules, or reconcel rollout resume Foo.example.com -n ns
+ns/shop: the rollout of Foo.example.com has failed: Foo/a/b is stalled; 2 of 9 resources have the new version; to continue: reconcel rollout resume Foo.example.com -n ns --name shop; to undo it: reconcel rollout undo Foo.example.com -n ns --name shop
+`
+	if diff := cmp.Diff(want, r.Header()); diff != "" || !r.IsStalled() || strings.Contains(r.Footer(), "rollout") {
+		t.Errorf("%s\nfooter: %s", diff, r.Footer())
+	}
+	if p := r.Problems[1]; p.Type != "RolloutStopped" || p.Kind != "Foo.example.com" {
+		t.Error(p)
 	}
 }
 
