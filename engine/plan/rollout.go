@@ -166,6 +166,7 @@ func (ro *Rollout) Next(pk *PrimaryKind) inventory.Rollout {
 		return is
 	}
 	var rest []uint64
+	stalled := ""
 	is.Updated, is.Resources, is.FirstResources = 0, 0, 0
 	waits := cache.Unlisted() != nil && !apierrors.IsForbidden(cache.Unlisted())
 	for o := range cache.All() {
@@ -185,15 +186,18 @@ func (ro *Rollout) Next(pk *PrimaryKind) inventory.Rollout {
 		is.Updated++
 		switch s, known := ro.states[req]; {
 		case known && s == outcome.Stalled && ro.failure != rules.ContinueOnFailure:
-			is.State, is.Message = inventory.Failed, req.String()+" is stalled"
+			stalled = cmp.Or(stalled, req.String())
 		case !known || s != outcome.Ready && s != outcome.Paused && s != outcome.Stalled:
 			waits = true
 		}
 	}
 	switch {
-	case is.State == inventory.Failed && ro.failure == rules.RevertOnFailure:
-		is.State, is.Reached, is.Updated = inventory.Undone, 0, 0
-	case is.State == inventory.Failed, waits:
+	case stalled != "":
+		is.State, is.Message = inventory.Failed, stalled+" is stalled"
+		if ro.failure == rules.RevertOnFailure {
+			is.State, is.Reached, is.Updated = inventory.Undone, 0, 0
+		}
+	case waits:
 	case len(rest) == 0:
 		is.State = inventory.Complete
 	default:

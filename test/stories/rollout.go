@@ -303,7 +303,7 @@ func (s rolling) set(state inventory.RolloutState) {
 	}
 }
 
-// state waits until the rollout has a state and a message; "" is no rollout.
+// state waits until the rollout of the ten Foos has a state and a message; "" is no rollout.
 func (s rolling) state(what string, want inventory.RolloutState, message string) {
 	s.Helper()
 	s.Eventually(what, func() error {
@@ -311,7 +311,8 @@ func (s rolling) state(what string, want inventory.RolloutState, message string)
 		if err != nil {
 			return err
 		}
-		if got := recorded.Rollouts[fooKind]; got.State != want || !strings.Contains(got.Message, message) {
+		got := recorded.Rollouts[fooKind]
+		if got.State != want || !strings.Contains(got.Message, message) || want != "" && got.Resources != 10 {
 			return fmt.Errorf("it is %+v", got)
 		}
 		return nil
