@@ -83,8 +83,10 @@ func (s *server) stop() {
 }
 
 // endpoints are the paths of the server: healthz means that the process works.
-// readyz means that it reconciles, or says why not yet. It is ready with the last valid rules, too.
-func endpoints(ready func() error, files func() *rulewatch.State, metrics *prometheus.Registry) http.Handler {
+// readyz means that it reconciles, or says why not yet. It is ready with the last valid rules, too, and says what is
+// wrong with the rules.
+func endpoints(ready func() error, files func() *rulewatch.State, inspect func() engine.Inspection,
+	metrics *prometheus.Registry) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintln(w, "ok")
@@ -97,6 +99,9 @@ func endpoints(ready func() error, files func() *rulewatch.State, metrics *prome
 		_, _ = fmt.Fprintln(w, "ok")
 		if r := files().Record(); r != nil {
 			_, _ = fmt.Fprintln(w, r)
+		}
+		for _, problem := range inspect().Problems {
+			_, _ = fmt.Fprintln(w, problem)
 		}
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{Registry: metrics}))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -214,6 +215,40 @@ func TestInspect(t *testing.T) {
 		if !w.Synced && w.Problem != watch.ErrNotListed.Error() {
 			t.Errorf("not synced, and why: %q", w.Problem)
 		}
+	}
+}
+
+// TestWhatIsWrongWithRulesIsInspected expects /readyz and the metrics to tell of changes that do not take effect, and of
+// kinds that cannot be watched.
+func TestWhatIsWrongWithRulesIsInspected(t *testing.T) {
+	e, _ := converged(t)
+	e.say("")
+	e.Options.Namespace, e.Options.Name = "ns", "shop"
+	if i := e.Inspect(); i.Problems != nil {
+		t.Errorf("while nothing is wrong: %q", i.Problems)
+	}
+	pl := e.Plan.Load()
+	foo := schema.GroupKind{Group: "samplecontroller.k8s.io", Kind: "Foo"}
+	rollout := &plan.Rollout{Kind: foo, Progress: inventory.Rollout{State: inventory.Progressing, Updated: 1, Resources: 2}}
+	pl.Rollouts = map[schema.GroupKind]*plan.Rollout{foo: rollout}
+	const stopped = "rollout_stopped Foo.samplecontroller.k8s.io"
+	if i, n := e.Inspect(), counted(t, e)[stopped]; i.Problems != nil || n != 0 {
+		t.Errorf("while a rollout goes on: %q, %v", i.Problems, n)
+	}
+	rollout.Progress.State, rollout.Progress.Message = inventory.Failed, "Foo/default/a is stalled"
+	pl.Holds = map[plan.RuleOf]plan.Hold{{Name: "foo", Kind: foo}: {Message: "it would delete much"}}
+	pl.Watches[0] = watch.New(pl.Watches[0].Key, rules.VisibleToRules())
+	want := []string{
+		"cannot watch " + formatKind(pl.Watches[0].GVK) + ": " + watch.ErrNotListed.Error(),
+		"it would delete much",
+		"the rollout of Foo.samplecontroller.k8s.io has failed: with the new version, Foo/default/a is stalled; 1 of 2 resources have the new version; to continue: " +
+			"reconcel rollout resume Foo.samplecontroller.k8s.io -n ns --name shop; to undo it: reconcel rollout undo Foo.samplecontroller.k8s.io -n ns --name shop",
+	}
+	if got := e.Inspect().Problems; !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if n := counted(t, e)[stopped]; n != 1 {
+		t.Errorf("%s is %v", stopped, n)
 	}
 }
 

@@ -2,10 +2,12 @@ package engine
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine/inventory"
 	"reconcel/engine/plan"
 	"reconcel/engine/watch"
 )
@@ -13,10 +15,13 @@ import (
 // An Inspection is the state of an engine, for debugging. It quotes no object. Its
 // JSON is documented.
 type Inspection struct {
-	State   string                `json:"state"` // leader, standby, dry run, or what the engine waits for
-	Queue   QueueInspection       `json:"queue"`
-	Rules   []plan.RuleInspection `json:"rules"`
-	Watches []WatchInspection     `json:"watches"`
+	State string          `json:"state"` // leader, standby, dry run, or what the engine waits for
+	Queue QueueInspection `json:"queue"`
+	// Problems are what is wrong with the rules: changes that are held, rollouts that do not go on, rules that are
+	// inactive, and kinds that cannot be watched.
+	Problems []string              `json:"problems,omitempty"`
+	Rules    []plan.RuleInspection `json:"rules"`
+	Watches  []WatchInspection     `json:"watches"`
 }
 
 // A QueueInspection counts the requests of the queue.
@@ -66,6 +71,7 @@ func (e *Engine) Inspect() Inspection {
 				State: state})
 		}
 	}
+	i.Problems = e.problems(pl)
 	slices.SortFunc(i.Rules, func(a, b plan.RuleInspection) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Primary, b.Primary))
 	})
@@ -74,6 +80,35 @@ func (e *Engine) Inspect() Inspection {
 			cmp.Compare(a.Namespace, b.Namespace))
 	})
 	return i
+}
+
+// problems returns what is wrong with the rules of a plan.
+func (e *Engine) problems(pl *plan.Plan) (all []string) {
+	for _, h := range pl.Holds {
+		all = append(all, h.Message)
+	}
+	own := inventory.Stored{Namespace: e.Options.Namespace, Installation: e.Options.Name}
+	for kind, ro := range pl.Rollouts {
+		if text := ro.State().Stopped(kind.String(), own.Flags()); text != "" {
+			all = append(all, text)
+		}
+	}
+	for _, pk := range pl.Primaries {
+		for _, r := range pk.Rules {
+			if text := pl.Admitted.Load().Why(r); text != "" {
+				all = append(all, text)
+			}
+		}
+	}
+	for _, w := range pl.Watches {
+		for _, state := range w.States() {
+			if state.Problem != "" {
+				all = append(all, fmt.Sprintf("cannot watch %s: %s", formatKind(w.GVK), state.Problem))
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func formatKind(gvk schema.GroupVersionKind) string {

@@ -126,7 +126,7 @@ func (r Rollout) Stopped(kind, flags string) string {
 		text = fmt.Sprintf("the rollout of %s has failed: ", kind)
 	}
 	if r.Message != "" {
-		text += r.Message + "; "
+		text += "with the new version, " + r.Message + "; "
 	}
 	if text += fmt.Sprintf("%d of %d resources have the new version", r.Updated, r.Resources); r.State != Undone {
 		return text + fmt.Sprintf("; to continue: reconcel rollout resume %s %s; to undo it: reconcel rollout undo %s %s",

@@ -258,6 +258,8 @@ var (
 		"Whether a changed version of a rule is held (1) because it would delete too many objects, by rule.", "rule")
 	ruleRefused = describe("reconcel_rule_installation_conflict",
 		"Whether a rule is inactive (1) because its objects belong to another installation, by rule.", "rule")
+	rolloutStopped = describe("reconcel_rollout_stopped",
+		"Whether the rollout of changed rules is stopped (1), because it is paused, undone or has failed, by kind.", "kind")
 	watchSynced = describe("reconcel_watch_synced",
 		"Whether the cache of a kind is synced (1) or not (0), by kind and role.", "kind", "role")
 	watchObjects = describe("reconcel_watch_objects", "Objects in the cache, by kind and role.", "kind", "role")
@@ -266,7 +268,7 @@ var (
 // Describe implements prometheus.Collector.
 func (c Census) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{ruleReconciles, ruleSeconds, rulePrimaries, ruleChildren, ruleHeld, ruleRefused,
-		watchSynced, watchObjects} {
+		rolloutStopped, watchSynced, watchObjects} {
 		to <- d
 	}
 }
@@ -279,6 +281,13 @@ func (c Census) Collect(to chan<- prometheus.Metric) {
 	}
 	for rule, total := range pl.ruleTotals() {
 		total.collect(rule, to)
+	}
+	for kind, ro := range pl.Rollouts {
+		stopped := 0
+		if ro.State().Stopped(kind.String(), "") != "" {
+			stopped = 1
+		}
+		to <- gauge(rolloutStopped, stopped, kind.String())
 	}
 	for key, total := range pl.Totals() {
 		to <- gauge(watchSynced, total.synced, key.kind, key.role.String())

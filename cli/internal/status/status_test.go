@@ -249,8 +249,8 @@ func TestStoppedRolloutsComeFirst(t *testing.T) {
 		"Bar.example.com":{"to":"1","state":"Paused","reached":"7","updated":2,"resources":9}}`)
 	rollouts(inventory.Stored{Namespace: "ns", Installation: "shop"}, `{"Foo.example.com":{"to":"1","state":"Failed","reached":"7","updated":2,"resources":9,"message":"Foo/a/b is stalled"}}`)
 	const want = `ns/reconcel: the rollout of Bar.example.com is paused: 2 of 9 resources have the new version; to continue: reconcel rollout resume Bar.example.com -n ns; to undo it: reconcel rollout undo Bar.example.com -n ns
-ns/reconcel: the rollout of Foo.example.com is undone: Foo/a/b is stalled; 0 of 9 resources have the new version; to try again: change the rules, or reconcel rollout resume Foo.example.com -n ns
-ns/shop: the rollout of Foo.example.com has failed: Foo/a/b is stalled; 2 of 9 resources have the new version; to continue: reconcel rollout resume Foo.example.com -n ns --name shop; to undo it: reconcel rollout undo Foo.example.com -n ns --name shop
+ns/reconcel: the rollout of Foo.example.com is undone: with the new version, Foo/a/b is stalled; 0 of 9 resources have the new version; to try again: change the rules, or reconcel rollout resume Foo.example.com -n ns
+ns/shop: the rollout of Foo.example.com has failed: with the new version, Foo/a/b is stalled; 2 of 9 resources have the new version; to continue: reconcel rollout resume Foo.example.com -n ns --name shop; to undo it: reconcel rollout undo Foo.example.com -n ns --name shop
 `
 	if diff := cmp.Diff(want, r.Header()); diff != "" || !r.IsStalled() || strings.Contains(r.Footer(), "rollout") {
 		t.Errorf("%s\nfooter: %s", diff, r.Footer())
