@@ -231,6 +231,8 @@ leader of reconcel-system/reconcel: ...`, "")
       "type": "ChangeHeld",
 ...`, "")
 
+	c.reconcel("tree configmap/shop-inventory -n team-a", 0, "NAMESPACE ...", "too much\ntoo much\ntoo much\nteam-a/reconcel: the rollout of ...")
+
 	c.reconcel("approve 2222222222", 0, "change 2222222222 approved\n", "")
 	if got := c.of("team-a", "reconcel", inventory.AnnotationApproved); got != "2222222222" {
 		t.Errorf("approved: %q", got)

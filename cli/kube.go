@@ -18,6 +18,7 @@ import (
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/output"
+	"reconcel/cli/internal/status"
 )
 
 // clusterFlags select the cluster, as those of kubectl do.
@@ -70,6 +71,14 @@ func (c *clusterFlags) open(out *printer,
 		return nil, "", exit.Failure(err)
 	}
 	return live, namespace, nil
+}
+
+// sayRules prints to stderr what is wrong with the rules of a cluster. It comes before what a command shows of their
+// resources, which may be explained by it.
+func (p *printer) sayRules(ctx context.Context, live *cluster.Cluster, home string) {
+	if text := status.OfRules(ctx, live, home); text != "" {
+		p.say("%s", text)
+	}
 }
 
 // installationFlag says whose rules a command compares.

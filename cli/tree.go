@@ -40,7 +40,8 @@ An object that several resources share belongs to each of them.
 The resource itself has the state that status prints. With the rules (-f, or those of
 reconcel.yaml), their readyWhen and failWhen decide about children, and children that do
 not exist are in the tree. Without them, the kinds of children come from the inventories
-in the cluster, and the status of each object decides.
+in the cluster, and the status of each object decides. What is wrong with the rules, as
+status says it, comes first, on stderr.
 
 tree lists every kind that the API server serves, once, in the namespaces in which the
 resource has objects. Kinds without a status are listed as metadata. The permissions get
@@ -119,6 +120,7 @@ func (c treeCommand) tree(f *treeFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	c.out.sayRules(ctx, live, namespace)
 	if err := c.out.printAs(f.output.Value, report, func() error { return c.printTree(report, table) }); err != nil ||
 		!f.watch {
 		return err

@@ -48,6 +48,8 @@ reconcel does about it:
   being deleted         the object is, or the resource is and the field differs
   gone                  the object has done its work, and no longer exists
 
+What is wrong with the rules in the cluster, as status says it, comes first, on stderr.
+
 With -r, why renders resources from files as render does, without a cluster. An
 expression is shown with the values of this evaluation. What it read may have no effect
 alone. What it did not read has none: a field changes only with what why names.
@@ -164,5 +166,8 @@ func (c whyCommand) whyLive(f *whyFlags, j offline.Judged, q why.Question) (*why
 			Progress: progress}, Installation: f.installation, Home: namespace}).Ask(ctx, q)
 		return err
 	})
+	if err == nil {
+		c.out.sayRules(ctx, live, namespace)
+	}
 	return answer, err
 }

@@ -64,9 +64,7 @@ func Read(ctx context.Context, live *cluster.Cluster, q Query) (*Reader, error) 
 	case len(installations) == 0:
 		return nil, fmt.Errorf("%w; or give the rules with -f", cluster.ErrNotInstalled)
 	}
-	r.readRejected(installations)
-	r.readHeld(installations)
-	r.readRollouts(installations)
+	r.readRules(installations)
 	if err := r.findKinds(ctx, installations); err != nil {
 		return nil, err
 	}
@@ -75,6 +73,22 @@ func Read(ctx context.Context, live *cluster.Cluster, q Query) (*Reader, error) 
 	}
 	r.readLeaders(ctx, installations)
 	return r, nil
+}
+
+// OfRules returns what is wrong with the rules of the installations in a cluster, for people, as far as it can be
+// read. home is the namespace of the context.
+func OfRules(ctx context.Context, live *cluster.Cluster, home string) string {
+	r := &Reader{Query: Query{ContextNamespace: home}, Report: newReport(), cluster: live, now: time.Now()}
+	installations, _ := r.installations(ctx)
+	r.readRules(installations)
+	return r.Header()
+}
+
+// readRules reports what is wrong with the rules of installations.
+func (r *Reader) readRules(installations []inventory.Stored) {
+	r.readRejected(installations)
+	r.readHeld(installations)
+	r.readRollouts(installations)
 }
 
 // readRejected reports the rules files that are not active.
