@@ -29,7 +29,8 @@ func (c explainCommand) command() *cobra.Command {
 		Short: "Print the documentation of a key of rules files",
 		Long: `Print the documentation of a key of rules files, as kubectl explain does for fields
 of objects. PATH has the keys from the top of the file, with dots between them:
-rules.children.onChange. Without PATH, explain prints the keys at the top.
+rules.children.onChange, or children.onChange. Without PATH, explain prints the keys
+at the top.
 
 --tests explains the keys of the files that reconcel test runs.`,
 		Example: `  reconcel explain rules.children
@@ -59,7 +60,7 @@ rules.children.onChange. Without PATH, explain prints the keys at the top.
 func completePath(root *source.Schema, args []string, path string) (paths []string, _ cobra.ShellCompDirective) {
 	parent := path[:strings.LastIndex(path, ".")+1]
 	_, err := explain.Describe(root, strings.TrimSuffix(parent, ".")+".")
-	if unknown, ok := errors.AsType[*explain.UnknownError](err); ok && len(args) == 0 {
+	if unknown, ok := errors.AsType[*explain.UnknownError](err); ok && len(args) == 0 && strings.HasSuffix("."+unknown.Path, "."+parent) {
 		for _, key := range unknown.Keys {
 			if strings.HasPrefix(parent+key, path) {
 				paths = append(paths, parent+key)

@@ -53,6 +53,7 @@ status is.`,
 		Example: `  reconcel validate -f examples/foo/rules.yaml
   reconcel render -f examples/foo/rules.yaml -r examples/foo/foo.yaml
   reconcel run -f examples/foo/rules.yaml`,
+		Version:       builtFrom().Version,
 		SilenceErrors: true, // conclude prints them
 		SilenceUsage:  true,
 	}
@@ -60,6 +61,7 @@ status is.`,
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(explainFlag)
+	root.SetVersionTemplate(builtFrom().String())
 	loader := &loader{stdin: a.stdin}
 	completer, repeater := &completer{loader}, &repeater{out, loader}
 	deploy := deployCommand{out, loader}

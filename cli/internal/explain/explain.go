@@ -3,6 +3,7 @@ package explain
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,8 +31,23 @@ func (e *UnknownError) Error() string {
 }
 
 // Describe returns the documentation of the key at a path such as
-// rules.children.onChange, or of the whole file for "". Lists have no part of the path.
+// rules.children.onChange, or of the whole file for "". Lists have no part of the path, and the first key may be
+// left out: children.onChange.
 func Describe(root *source.Schema, path string) ([]byte, error) {
+	text, err := describe(root, path)
+	unknown, ok := errors.AsType[*UnknownError](err)
+	if !ok || strings.Contains(unknown.Path, ".") {
+		return text, err
+	}
+	for _, p := range root.Properties {
+		if p.Value != nil && slices.Contains(keys(element(p.Value)), unknown.Path) {
+			return describe(root, p.Name+"."+path)
+		}
+	}
+	return nil, err
+}
+
+func describe(root *source.Schema, path string) ([]byte, error) {
 	s, required := root, false
 	var walked []string
 	for key := range strings.SplitSeq(path, ".") {
