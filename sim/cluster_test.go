@@ -14,6 +14,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/engine/outcome"
 	"reconcel/rules/kstatus"
 	"reconcel/sim"
 )
@@ -178,6 +179,22 @@ func TestListsAreSelectedAndSorted(t *testing.T) {
 	one, err := all.Namespace("default").List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=a"})
 	if err != nil || len(one.Items) != 1 || one.GetResourceVersion() != w.Version() {
 		t.Errorf("%v, %v", one, err)
+	}
+}
+
+// TestValuesThatCannotBeRead expects the API server's answer to an apply with a quantity that is none: it tells reconcel
+// that a repetition cannot help.
+func TestValuesThatCannotBeRead(t *testing.T) {
+	w := newWorld(t)
+	const claim = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: x}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: SIZE}}}}"
+	const want = "failed to convert new object (/x; /v1, Kind=PersistentVolumeClaim) to proper version: unable to convert unstructured object to " +
+		"/v1, Kind=PersistentVolumeClaim: quantities must match the regular expression "
+	for _, when := range []string{"is new", "exists"} {
+		_, err := w.tryApply("alice", strings.Replace(claim, "SIZE", "much", 1))
+		if err == nil || !strings.HasPrefix(err.Error(), want) || !outcome.IsRejection(err) {
+			t.Errorf("if the claim %s: %v", when, err)
+		}
+		w.apply("alice", strings.Replace(claim, "SIZE", "1Gi", 1))
 	}
 }
 

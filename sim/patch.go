@@ -181,6 +181,7 @@ func (r *request) apply(body []byte) (*unstructured.Unstructured, error) {
 				field.Required(field.NewPath("fieldManager"), "is required for apply patch"),
 			})
 	}
+	r.applied = applied
 	merge := func(fm *fieldManager, now *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		merged, err := fm.Apply(now.DeepCopy(), applied, r.manager, r.force)
 		if err != nil {

@@ -26,6 +26,7 @@ type request struct {
 	dryRun          bool                       // return the result, and store nothing
 	strict          bool                       // reject unknown fields of a patch
 	given           *unstructured.Unstructured // a new object that keeps its uid, generation and times; nil: none
+	applied         *unstructured.Unstructured // the body of an apply; nil: another write
 }
 
 func (r *request) groupResource() runtimeschema.GroupResource {
@@ -110,7 +111,7 @@ func (r *request) insert(u *unstructured.Unstructured) (*unstructured.Unstructur
 		return nil, err
 	}
 	stampTime(u, nil, c.now())
-	u, err := canonical(r.kind, u)
+	u, err := r.converted(u)
 	if err != nil {
 		return nil, err
 	}
@@ -137,6 +138,17 @@ func (r *request) insert(u *unstructured.Unstructured) (*unstructured.Unstructur
 		c.store(u)
 	}
 	return u.DeepCopy(), nil
+}
+
+// converted returns an object in canonical form. The values of an apply are read here, by the field manager; those of
+// other bodies were when they were decoded.
+func (r *request) converted(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	out, err := canonical(r.kind, u)
+	if err != nil && r.applied != nil && typeOf(r.kind) != nil {
+		err = fmt.Errorf("failed to convert new object (%s/%s; %s) to proper version: unable to convert unstructured object "+
+			"to %s: %w", r.applied.GetNamespace(), r.applied.GetName(), r.kind.GVK, r.kind.GVK, err)
+	}
+	return out, err
 }
 
 // keepGiven keeps what an object of another cluster says about itself: an observedGeneration and an age mean what they
@@ -253,7 +265,7 @@ func (r *request) replace(u, old *unstructured.Unstructured) (*unstructured.Unst
 	}
 	u.SetResourceVersion(old.GetResourceVersion())
 	u.SetGeneration(old.GetGeneration())
-	u, err := canonical(r.kind, u)
+	u, err := r.converted(u)
 	if err != nil {
 		return nil, err
 	}
