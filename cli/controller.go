@@ -94,7 +94,9 @@ func (c controller) run(ctx context.Context, stop func()) error {
 		Reload: machine.Reload, Reject: machine.ReportInvalidRules, Log: c.log, Metrics: validator.Metrics,
 		Publish: func(state *rulewatch.State) { machine.RecordRejected(state.Record()) }, Last: c.last(machine),
 	}, c.loaded)
-	c.server.start(endpoints(machine.Ready, watch.State, machine.Inspect, metrics), cancel)
+	c.server.start(endpoints(machine.Ready, watch.State, func() []string {
+		return append(machine.Inspect().Problems, validator.Missing()...)
+	}, metrics), cancel)
 	defer c.server.stop()
 	c.debug.start(c.debugHandler(machine.Inspect, watch.State), cancel)
 	defer c.debug.stop()

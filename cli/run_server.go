@@ -85,7 +85,7 @@ func (s *server) stop() {
 // endpoints are the paths of the server: healthz means that the process works.
 // readyz means that it reconciles, or says why not yet. It is ready with the last valid rules, too, and says what is
 // wrong with the rules.
-func endpoints(ready func() error, files func() *rulewatch.State, inspect func() engine.Inspection,
+func endpoints(ready func() error, files func() *rulewatch.State, problems func() []string,
 	metrics *prometheus.Registry) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -100,7 +100,7 @@ func endpoints(ready func() error, files func() *rulewatch.State, inspect func()
 		if r := files().Record(); r != nil {
 			_, _ = fmt.Fprintln(w, r)
 		}
-		for _, problem := range inspect().Problems {
+		for _, problem := range problems() {
 			_, _ = fmt.Fprintln(w, problem)
 		}
 	})

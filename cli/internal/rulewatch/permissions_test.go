@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -77,6 +78,39 @@ func TestMissingPermissionsAreReported(t *testing.T) {
 		if n := strings.Count(text, "\n"); n != 1 {
 			t.Errorf("%d lines, want 1:\n%s", n, text)
 		}
+	}
+}
+
+// TestMissingPermissionsAreForgottenWhenGranted expects what /readyz tells of missing permissions to end with them.
+func TestMissingPermissionsAreForgottenWhenGranted(t *testing.T) {
+	var granted atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var review authorizationv1.SelfSubjectAccessReview
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			t.Error(err)
+		}
+		a := review.Spec.ResourceAttributes
+		review.Status.Allowed = granted.Load() || a.Namespace != "b" || a.Verb != "create"
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(review); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer server.Close()
+	v := &Validator{Log: slog.New(slog.DiscardHandler), Policy: judge.Policy{Namespaces: []string{"a", "b"}},
+		Config: &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}}
+	if got := v.Missing(); got != nil {
+		t.Errorf("before a review: %q", got)
+	}
+	missing := v.logMissing(t.Context(), []deploy.Access{{Target: deploy.Target{Resource: "pods"}, Verbs: []string{"list", "create"},
+		Why: []string{"for a child"}}})
+	const want = "permission missing, apply what reconcel rbac prints: create pods in namespace b (for a child)"
+	if got := v.Missing(); len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	granted.Store(true)
+	if still, err := v.lacking(t.Context(), missing); len(still) != 0 || err != nil || v.Missing() != nil {
+		t.Errorf("after it is granted: %v, %v, %q", still, err, v.Missing())
 	}
 }
 

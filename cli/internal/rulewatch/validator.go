@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -44,8 +45,9 @@ type Validator struct {
 	invalid  []error          // the same, one by one
 	warned   []string         // warnings of the last judgement
 
-	stop       func() // ends the review of permissions
-	unreviewed bool   // the needs of the rules were not known
+	missing    atomic.Pointer[[]deploy.Access] // as last reviewed; nil: not reviewed
+	stop       func()                          // ends the review of permissions
+	unreviewed bool                            // the needs of the rules were not known
 }
 
 // A result is a judgement with the permissions that the rules need.
@@ -187,24 +189,54 @@ func (v *Validator) judge(ctx context.Context, l *rules.Loaded, accepted discove
 	return r
 }
 
-// reviewTimeout limits the review of all permissions.
+// reviewTimeout limits one review of permissions.
 const reviewTimeout = time.Minute
 
-// review logs missing permissions. It replaces an earlier review, and runs in the
-// background because a slow API server must not delay a reload.
+// review logs missing permissions, and asks for these again until they are granted. It replaces an earlier review, and
+// runs in the background because a slow API server must not delay a reload.
 func (v *Validator) review(ctx context.Context, needed []deploy.Access) {
 	v.stopReview()
+	v.missing.Store(nil)
 	v.unreviewed = needed == nil
 	if v.unreviewed {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	running.Go(func() { v.logMissing(ctx, needed) })
+	running.Go(func() {
+		for missing := v.logMissing(ctx, needed); len(missing) > 0; {
+			select {
+			case <-time.After(recheckEvery):
+			case <-ctx.Done():
+				return
+			}
+			if still, err := v.lacking(ctx, missing); err == nil {
+				missing = still
+			}
+		}
+	})
 	v.stop = func() {
 		cancel()
 		running.Wait()
 	}
+}
+
+// Missing returns the permissions that the active rules need and this process lacks, for people. It is safe for
+// concurrent use.
+func (v *Validator) Missing() (texts []string) {
+	missing := v.missing.Load()
+	if missing == nil {
+		return nil
+	}
+	for _, a := range *missing {
+		where := ""
+		if a.Namespace != "" {
+			where = " in namespace " + a.Namespace
+		}
+		texts = append(texts, fmt.Sprintf("permission missing, apply what reconcel rbac prints: %s %s%s (%s)",
+			strings.Join(a.Verbs, ", "), a.String(), where, strings.Join(a.Why, "; ")))
+	}
+	return texts
 }
 
 // stopReview cancels the review and waits for it.
@@ -214,41 +246,56 @@ func (v *Validator) stopReview() {
 	}
 }
 
-// logMissing asks the API server whether this process has all permissions that the
-// rules need. Every authenticated client may ask. It only logs, because a
-// permission may be granted at any time; conditions show where one is missing.
-func (v *Validator) logMissing(ctx context.Context, needed []deploy.Access) {
-	client, err := authorization.NewForConfig(v.Config)
+// logMissing logs and returns the permissions of those that the rules need which this process lacks. It only logs,
+// because a permission may be granted at any time; conditions show where one is missing.
+func (v *Validator) logMissing(ctx context.Context, needed []deploy.Access) []deploy.Access {
+	missing, err := v.lacking(ctx, needed)
 	if err != nil {
 		v.Log.Debug("permissions not checked", "error", err)
-		return
+	}
+	for _, a := range missing {
+		log := v.Log
+		if a.Namespace != "" {
+			log = log.With("namespace", a.Namespace)
+		}
+		log.Warn("permission missing, apply what reconcel rbac prints",
+			"resource", a.String(), "verbs", strings.Join(a.Verbs, ", "), "purpose", strings.Join(a.Why, "; "))
+	}
+	return missing
+}
+
+// lacking asks the API server which permissions this process lacks. Every authenticated client may ask. On an error,
+// some may be missing in the answer.
+func (v *Validator) lacking(ctx context.Context, needed []deploy.Access) (missing []deploy.Access, err error) {
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	defer cancel()
+	client, err := authorization.NewForConfig(v.Config)
+	if err != nil {
+		return nil, err
 	}
 	namespaces := v.Policy.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
 	}
-	reviews := client.SelfSubjectAccessReviews()
 	for _, a := range needed {
 		in := namespaces
 		if a.Namespace != "" {
 			in = []string{a.Namespace}
 		}
 		for _, namespace := range in {
-			missing, err := denied(ctx, reviews, a, namespace)
+			verbs, err := denied(ctx, client.SelfSubjectAccessReviews(), a, namespace)
 			if err != nil {
-				v.Log.Debug("permissions not checked", "error", err)
-				return
+				return missing, err
 			}
-			if len(missing) > 0 {
-				log := v.Log
-				if namespace != "" {
-					log = log.With("namespace", namespace)
-				}
-				log.Warn("permission missing, apply what reconcel rbac prints",
-					"resource", a.String(), "verbs", strings.Join(missing, ", "), "purpose", strings.Join(a.Why, "; "))
+			if len(verbs) > 0 {
+				lack := a
+				lack.Namespace, lack.Verbs = namespace, verbs
+				missing = append(missing, lack)
 			}
 		}
 	}
+	v.missing.Store(&missing)
+	return missing, nil
 }
 
 // denied returns the verbs that this process lacks in a namespace; "" is all
