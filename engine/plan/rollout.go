@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -35,7 +36,13 @@ type Rollout struct {
 
 	Mu       sync.Mutex
 	Progress inventory.Rollout
-	states   map[ident.Request]outcome.State // of primaries that were reconciled with the new version
+	states   map[ident.Request]reached // of primaries that were reconciled with the new version
+}
+
+// A reached primary was reconciled with the new version.
+type reached struct {
+	state   outcome.State
+	message string // if it is stalled
 }
 
 // InWaves reports whether a change reaches primaries one after another.
@@ -45,7 +52,7 @@ func (c *Change) InWaves() bool { return c.Now != nil && c.Now.Rollout.InWaves()
 func (s *ActiveRules) AddToRollout(c *Change, last *rules.Rule) {
 	ro := s.Rollouts[c.Of.Kind]
 	if ro == nil {
-		ro = &Rollout{Kind: c.Of.Kind, failure: c.Now.Rollout.OnFailure, states: map[ident.Request]outcome.State{}}
+		ro = &Rollout{Kind: c.Of.Kind, failure: c.Now.Rollout.OnFailure, states: map[ident.Request]reached{}}
 		s.Rollouts[c.Of.Kind] = ro
 	}
 	ro.Progress.To += c.Hash()
@@ -146,11 +153,15 @@ func (ro *Rollout) Reaches(uid types.UID, cached *watch.Object) bool {
 	return ro.PositionOf(uid, cached) < ro.Progress.Reached
 }
 
-// Note records the state of a primary with the new version.
-func (ro *Rollout) Note(req ident.Request, s outcome.State) {
+// Note records what came of a primary with the new version.
+func (ro *Rollout) Note(req ident.Request, o outcome.Outcome) {
+	is := reached{state: o.State}
+	if o.State == outcome.Stalled {
+		is.message = o.Message()
+	}
 	ro.Mu.Lock()
 	defer ro.Mu.Unlock()
-	ro.states[req] = s
+	ro.states[req] = is
 }
 
 // Pending reports whether a plan has rules that do not take effect everywhere yet.
@@ -184,16 +195,16 @@ func (ro *Rollout) Next(pk *PrimaryKind) inventory.Rollout {
 			continue
 		}
 		is.Updated++
-		switch s, known := ro.states[req]; {
-		case known && s == outcome.Stalled && ro.failure != rules.ContinueOnFailure:
-			stalled = cmp.Or(stalled, req.String())
-		case !known || s != outcome.Ready && s != outcome.Paused && s != outcome.Stalled:
+		switch r, known := ro.states[req]; {
+		case known && r.state == outcome.Stalled && ro.failure != rules.ContinueOnFailure:
+			stalled = cmp.Or(stalled, fmt.Sprintf("%s is stalled: %s", req, r.message))
+		case !known || r.state != outcome.Ready && r.state != outcome.Paused && r.state != outcome.Stalled:
 			waits = true
 		}
 	}
 	switch {
 	case stalled != "":
-		is.State, is.Message = inventory.Failed, stalled+" is stalled"
+		is.State, is.Message = inventory.Failed, stalled
 		if ro.failure == rules.RevertOnFailure {
 			is.State, is.Reached, is.Updated = inventory.Undone, 0, 0
 		}

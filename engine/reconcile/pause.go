@@ -15,7 +15,7 @@ import (
 func (p *Pass) skipPaused(ctx context.Context, now time.Time) (outcome.Result, error) {
 	p.countPaused()
 	if p.Primary.Rollout != nil {
-		p.noteRollout(outcome.Paused) // A rollout does not wait for it.
+		p.noteRollout(outcome.Outcome{State: outcome.Paused}) // A rollout does not wait for it.
 	}
 	p.Memory.Reads.Retain()
 	if !p.View.Matches() && !p.Primary.HasFinalizer(p.Self) {

@@ -213,13 +213,13 @@ func (p *Pass) Run(ctx context.Context) (outcome.Result, error) {
 		total = p.patches.WithdrawAnnotation(ctx, total)
 		p.dismiss(total)
 		if p.Primary.Rollout != nil {
-			p.noteRollout(total.State)
+			p.noteRollout(total)
 		}
 		return total.After(gate).Result() // No rule manages it any more. Its last status stays.
 	}
 	total = p.Reporter.Status(ctx, total, now)
 	if p.Primary.Rollout != nil {
-		p.noteRollout(total.State)
+		p.noteRollout(total)
 	}
 	p.reportRequest()
 	total = total.After(p.Reporter.Report(total))
@@ -363,8 +363,8 @@ func (p *Pass) RetryTimedOut() time.Duration {
 }
 
 // noteRollout tells the rollout that has brought the rules to this primary what came of it.
-func (p *Pass) noteRollout(s outcome.State) {
+func (p *Pass) noteRollout(o outcome.Outcome) {
 	if p.Primary.Next == nil {
-		p.Primary.Rollout.Note(p.Req, s)
+		p.Primary.Rollout.Note(p.Req, o)
 	}
 }

@@ -89,7 +89,7 @@ func tellRollout(stage *Stage) {
 		s.Errorf("the change of the change reaches %v, not %v", again, reached)
 	}
 	s.mark("failed", "four")
-	s.state("a failure to stop it", inventory.Failed, "is stalled")
+	s.state("a failure to stop it", inventory.Failed, "is stalled: rule ")
 	s.Restart()
 	s.have("it to keep what it has", map[string]int{"one": 8, "four": 2})
 
@@ -97,7 +97,7 @@ func tellRollout(stage *Stage) {
 	s.have("a mended change to go on with the same", map[string]int{"one": 8, "five": 2})
 	s.mark("failed", "five")
 	s.have("the next failure to revert it", map[string]int{"one": 10})
-	s.state("the failure to be recorded", inventory.Undone, "is stalled")
+	s.state("the failure to be recorded", inventory.Undone, "is stalled: rule ")
 
 	s.mark("ready", "one")
 	s.Reload(rolloutTo("six", "pause"))
