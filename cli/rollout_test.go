@@ -11,12 +11,12 @@ import (
 func TestRolloutStatus(t *testing.T) {
 	var out bytes.Buffer
 	c := rolloutCommand{&printer{stdout: &out, stderr: &out}}
-	if err := c.printRollouts([]string{"Bar.example.com", "Foo.example.com", "Web.example.com"}, map[string]inventory.Rollout{
+	if err := c.printRollouts(installations{all: []installation{{rollouts: map[string]inventory.Rollout{
 		"Bar.example.com": {State: inventory.Progressing, Updated: 2, Resources: 10, First: "canary=yes", FirstResources: 3},
 		"Foo.example.com": {State: inventory.Failed, Updated: 5, Resources: 10, First: "canary=yes", FirstResources: 3,
 			Message: "Foo default/a is stalled"},
 		"Web.example.com": {State: inventory.Paused, Updated: 4, Resources: 10},
-	}); err != nil {
+	}}}}); err != nil {
 		t.Fatal(err)
 	}
 	const want = `KIND             STATE        REACHED  MESSAGE
