@@ -21,7 +21,19 @@ type Program struct {
 	primaries   []*Primary
 	expressions []Expression
 	reads       Reads
+	incomplete  bool
 }
+
+// AsIncomplete returns the same rules for an installation that has others, which could not be read. What the
+// program lacks does not count as removed.
+func (p *Program) AsIncomplete() *Program {
+	incomplete := *p
+	incomplete.incomplete = true
+	return &incomplete
+}
+
+// Incomplete reports whether the installation has rules that the program lacks.
+func (p *Program) Incomplete() bool { return p.incomplete }
 
 // Sources returns the files that the program was compiled from.
 func (p *Program) Sources() []source.File { return p.sources }

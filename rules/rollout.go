@@ -56,7 +56,7 @@ func (p *Program) Compose(others ...*Rule) *Program {
 	if len(others) == 0 {
 		return p
 	}
-	composed := &Program{sources: p.sources, expressions: p.expressions}
+	composed := &Program{sources: p.sources, expressions: p.expressions, incomplete: p.incomplete}
 	replaced := map[*Rule]bool{}
 	for _, primary := range p.primaries {
 		next := &Primary{GVK: primary.GVK}

@@ -202,3 +202,32 @@ func TestInventoryOfABackupIsCompleted(t *testing.T) {
 		}
 	}
 }
+
+// TestInventoryOfAnIncompleteProgram lacks a rule because it could not be read, and then because it was removed.
+func TestInventoryOfAnIncompleteProgram(t *testing.T) {
+	client := fake.NewSimpleDynamicClient(runtime.NewScheme())
+	inv := inventoryFrom(client, "")
+	rule := programOf(t, "  teardown: ordered\n  onRuleRemoval: delete\n", "ConfigMap")
+	extend(t, inv, rule)
+	before, _, err := inv.Entries(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	some := programsOf(t, "")
+	incomplete := some.AsIncomplete()
+	for _, p := range []*rules.Program{incomplete, incomplete.Compose(rule.Primaries()[0].Rules...)} {
+		if orphaned := extend(t, inv, p); len(orphaned.Removed)+len(orphaned.Finalizers)+len(orphaned.Kept) > 0 {
+			t.Errorf("of a rule that could not be read, this is removed: %+v", orphaned)
+		}
+	}
+	after, _, err := inv.Entries(t.Context())
+	if err != nil || !reflect.DeepEqual(before[widgets], after[widgets]) {
+		t.Errorf("its entry is %+v (%v), and was %+v", after[widgets], err, before[widgets])
+	}
+	if files, err := inv.LastFiles(t.Context()); err != nil || revisionOf(files) != revisionOf(rule.Sources()) {
+		t.Errorf("a next process would start with %v (%v)", files, err)
+	}
+	if orphaned := extend(t, inv, some); len(orphaned.Removed) != 1 || len(orphaned.Finalizers) != 1 {
+		t.Errorf("of a removed rule, this is removed: %+v", orphaned)
+	}
+}

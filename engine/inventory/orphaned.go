@@ -53,7 +53,7 @@ type KeptRule struct {
 }
 
 // merge adds what a program renders to the entries, and returns what only they
-// have.
+// have. Of a program that is incomplete, it is not known which rules are removed: their entries stay as they are.
 func (inv *Inventory) merge(entries map[Key]Entry, program *rules.Program, check Check) Orphaned {
 	found := Orphaned{Kinds: map[Key][]schema.GroupVersionKind{}, TakenOver: map[string][]string{}}
 	loaded, names := map[Key]bool{}, map[string]bool{}
@@ -81,6 +81,9 @@ func (inv *Inventory) merge(entries map[Key]Entry, program *rules.Program, check
 				found.Kinds[key] = kinds
 			}
 		}
+	}
+	if program.Incomplete() {
+		return found
 	}
 	for key, entry := range entries {
 		if _, held := check.Held[key]; held || loaded[key] {

@@ -203,10 +203,10 @@ type textStore struct {
 }
 
 // keep records that the files of a program become active. It keeps the texts of other revisions, and writes
-// nothing if it has the files already.
+// nothing if it has the files already, or if they are not all that the installation has.
 func (s *textStore) keep(ctx context.Context, program *rules.Program, others []string) error {
 	name := revisionOf(program.Sources())
-	if name == "" || s.options.DryRun {
+	if name == "" || s.options.DryRun || program.Incomplete() {
 		return nil
 	}
 	if s.known == nil {
