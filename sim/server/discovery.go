@@ -120,6 +120,9 @@ func (s *Server) resources(k *schema.Kind) []metav1.APIResource {
 			}
 			main.ShortNames, _, _ = unstructured.NestedStringSlice(definition.Object, "spec", "names", "shortNames")
 			main.Categories, _, _ = unstructured.NestedStringSlice(definition.Object, "spec", "names", "categories")
+			if definition.GetDeletionTimestamp() != nil {
+				main.Verbs = metav1.Verbs{"delete", "deletecollection", "get", "list", "watch"}
+			}
 		}
 	case k.Resource == "namespaces":
 		main.Verbs = slices.DeleteFunc(main.Verbs, func(verb string) bool { return verb == "deletecollection" })
