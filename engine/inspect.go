@@ -24,6 +24,9 @@ type Inspection struct {
 	Watches  []WatchInspection     `json:"watches"`
 }
 
+// Leads is the state of an engine that reconciles and writes.
+const Leads = "leader"
+
 // A QueueInspection counts the requests of the queue.
 type QueueInspection struct {
 	Waiting int `json:"waiting"`
@@ -50,7 +53,7 @@ func (e *Engine) Inspect() Inspection {
 	case e.DryRun != nil:
 		i.State = "dry run"
 	case e.working.Load():
-		i.State = "leader"
+		i.State = Leads
 	default:
 		i.State = "standby"
 	}
@@ -62,6 +65,8 @@ func (e *Engine) Inspect() Inspection {
 		for n, r := range pk.Rules {
 			i.Rules = append(i.Rules, pk.Meters[n].Inspect(plan.RuleInspection{
 				Name: r.Name, Position: r.Pos.String(), Primary: formatKind(pk.GVK), Conflict: pl.Admitted.Load().Why(r),
+				Held:    pl.Holds[plan.RuleOf{Name: r.Name, Kind: pk.GVK.GroupKind()}].Message,
+				Rollout: pk.RolloutOf(r), Forbidden: pk.Forbidden(r),
 			}))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"reconcel/engine/ident"
+	"reconcel/engine/inventory"
 	"reconcel/engine/outcome"
 	"reconcel/engine/watch"
 	"reconcel/rules"
@@ -164,6 +165,10 @@ type RuleInspection struct {
 	Primaries map[string]int `json:"primaries"`                      // number of primaries by state
 	Children  int            `json:"children"`                       // number of rendered children
 	Conflict  string         `json:"installationConflict,omitempty"` // why the rule is inactive
+
+	Held      string             `json:"held,omitempty"`      // what its next version would delete, and how to approve that
+	Rollout   *inventory.Rollout `json:"rollout,omitempty"`   // of its next version
+	Forbidden []string           `json:"forbidden,omitempty"` // the lists that it needs and that are not permitted
 }
 
 // Inspect adds what the rule has and does to the description of a rule.

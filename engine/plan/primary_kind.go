@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/engine/discover"
 	"reconcel/engine/ident"
+	"reconcel/engine/inventory"
 	"reconcel/engine/managedfields"
 	"reconcel/engine/watch"
 	"reconcel/rules"
@@ -91,6 +93,33 @@ func (pk *PrimaryKind) Unlisted(r *rules.Rule, kinds []schema.GroupVersionKind) 
 		}
 	}
 	return nil
+}
+
+// Forbidden returns which lists a rule needs and this process may not make.
+func (pk *PrimaryKind) Forbidden(r *rules.Rule) (all []string) {
+	watches := append([]*watch.Watch{pk.Watch}, pk.ByRule[r]...)
+	for _, l := range r.Lookups {
+		watches = append(watches, pk.Lookups[l])
+	}
+	for _, w := range watches {
+		for _, err := range w.Problems() {
+			if text := w.GVK.Kind + ": " + err.Error(); apierrors.IsForbidden(err) && !slices.Contains(all, text) {
+				all = append(all, text)
+			}
+		}
+	}
+	return all
+}
+
+// RolloutOf returns the state of the rollout that brings another version of a rule, or nil.
+func (pk *PrimaryKind) RolloutOf(r *rules.Rule) *inventory.Rollout {
+	if pk.Rollout == nil || !slices.ContainsFunc(pk.Rollout.Earlier, func(earlier *rules.Rule) bool {
+		return earlier.Name == r.Name
+	}) {
+		return nil
+	}
+	is := pk.Rollout.State()
+	return &is
 }
 
 // MayHaveDeselected reports whether the rules write into objects of the kind, and
