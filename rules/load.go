@@ -39,9 +39,9 @@ func Compile(sources []source.File, unread ...*source.Error) *Loaded {
 
 // compile compiles all rules but those that earlier has.
 func compile(earlier *earlierRules, sources []source.File, unread []*source.Error) *Loaded {
-	file, err := syntax.Parse(sources)
+	file, err := earlier.parse(sources)
 	var found source.Errors
-	_ = errors.As(err, &found) // Parse returns no other error.
+	_ = errors.As(err, &found) // It returns no other error.
 	l := loader{errs: found, broken: map[string]bool{}, said: map[source.Pos]bool{}, told: map[mistake]bool{},
 		described: map[describedPart]string{}}
 	for _, e := range found {
@@ -205,7 +205,7 @@ func (l *Loaded) Recompile(sources []source.File, unread ...*source.Error) *Load
 	if l.Program == nil {
 		return Compile(sources, unread...)
 	}
-	earlier := earlierRules{passages: passagesOf(l.File, l.Sources), written: map[string][]*syntax.Rule{},
+	earlier := earlierRules{file: l.File, passages: passagesOf(l.File, l.Sources), written: map[string][]*syntax.Rule{},
 		rules: map[kindOfRule]*Rule{}}
 	for written := range l.File.Written() {
 		earlier.written[written[0].Name.Value] = written
@@ -227,9 +227,18 @@ func (l *Loaded) Changed() *syntax.File {
 
 // earlierRules are the compiled rules of earlier files.
 type earlierRules struct {
+	file     *syntax.File
 	passages map[*syntax.Rule][]byte
 	written  map[string][]*syntax.Rule // by name
 	rules    map[kindOfRule]*Rule
+}
+
+// parse parses files, of which it shares those that have not changed.
+func (c *earlierRules) parse(sources []source.File) (*syntax.File, error) {
+	if c == nil {
+		return syntax.Parse(sources)
+	}
+	return c.file.ParseAgain(sources)
 }
 
 type kindOfRule struct {

@@ -13,6 +13,15 @@ type File struct {
 	Rules       []*Rule
 	Definitions []*Definitions  // of each document that has any
 	PassedOver  []*source.Error // notes about documents of other APIs
+
+	parts map[string]part // of each source without errors and definitions, by name
+}
+
+// A part is what one source has of a File.
+type part struct {
+	text       []byte
+	rules      []*Rule
+	passedOver []*source.Error
 }
 
 // A Rule selects primary objects and describes the objects that they own.

@@ -55,25 +55,61 @@ type parser struct {
 // file. The File contains everything that could be read, even after errors, so that
 // a compiler can add its own errors. A File with errors must not be used for
 // rendering.
-func Parse(files []source.File) (*File, error) {
-	p := &parser{Reader: source.Reader{RuleDepth: 3}, file: &File{}, names: make(map[string]source.Pos)}
+func Parse(files []source.File) (*File, error) { return (&File{}).ParseAgain(files) }
+
+// ParseAgain is Parse for the next version of files. It shares the rules of those that have not changed.
+func (f *File) ParseAgain(files []source.File) (*File, error) {
+	p := &parser{Reader: source.Reader{RuleDepth: 3}, file: &File{parts: map[string]part{}},
+		names: make(map[string]source.Pos)}
 	for _, file := range files {
-		before := p.Count()
-		docs, _ := p.Documents(file)
-		mixed := slices.ContainsFunc(docs, isMeant)
-		for _, doc := range docs {
-			if mixed && isForeign(doc) {
-				p.file.PassedOver = append(p.file.PassedOver,
-					source.NewError(doc.Pos(), "", "is a "+doc.Peek("kind").Scalar()+", passed over", ""))
-				continue
-			}
-			p.readDocument(doc)
+		if earlier, known := f.parts[file.Name]; known && bytes.Equal(earlier.text, file.Data) && p.share(earlier) {
+			p.file.parts[file.Name] = earlier
+			continue
 		}
-		if len(docs) == 0 && p.Count() == before {
-			p.Add(withoutRules(file))
+		errs, definitions, ruled, passed := p.Count(), len(p.file.Definitions), len(p.file.Rules), len(p.file.PassedOver)
+		p.readFile(file)
+		if p.Count() == errs && len(p.file.Definitions) == definitions {
+			p.file.parts[file.Name] = part{file.Data, slices.Clone(p.file.Rules[ruled:]),
+				slices.Clone(p.file.PassedOver[passed:])}
 		}
 	}
 	return p.file, p.Err(files...)
+}
+
+// share adds what an earlier version of a file has, and reports whether it does: a rule may be one too many now.
+func (p *parser) share(earlier part) bool {
+	if len(p.file.Rules)+len(earlier.rules) > maxRules {
+		return false
+	}
+	for _, r := range earlier.rules {
+		if _, taken := p.names[r.Name.Value]; taken {
+			return false
+		}
+	}
+	for _, r := range earlier.rules {
+		p.names[r.Name.Value] = r.Name.Pos
+	}
+	p.file.Rules = append(p.file.Rules, earlier.rules...)
+	p.file.PassedOver = append(p.file.PassedOver, earlier.passedOver...)
+	return true
+}
+
+// readFile reads the documents of a file.
+func (p *parser) readFile(file source.File) {
+	before := p.Count()
+	docs, _ := p.Documents(file)
+	mixed := slices.ContainsFunc(docs, isMeant)
+	for _, doc := range docs {
+		if mixed && isForeign(doc) {
+			p.file.PassedOver = append(p.file.PassedOver,
+				source.NewError(doc.Pos(), "", "is a "+doc.Peek("kind").Scalar()+", passed over", ""))
+			continue
+		}
+		p.readDocument(doc)
+	}
+	if len(docs) == 0 && p.Count() == before {
+		p.Add(withoutRules(file))
+	}
 }
 
 // withoutRules returns the error for a file without documents.
