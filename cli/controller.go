@@ -8,12 +8,14 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
 	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/dryrun"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/files"
+	"reconcel/cli/internal/ruleobjects"
 	"reconcel/cli/internal/rulewatch"
 	"reconcel/engine"
 	"reconcel/engine/access"
@@ -61,7 +63,7 @@ func (c controller) run(ctx context.Context, stop func()) error {
 	watching := &sync.WaitGroup{}
 	machine, err := engine.New(access.Options{
 		Config: c.config, Log: c.log, Namespace: c.namespace, Name: c.name, Namespaces: c.only, Leadership: c.leadership,
-		Source: origin(c.rules.paths), ConfirmRemoval: c.confirmed, TakeOver: c.takeOver,
+		Source: c.origin(), ConfirmRemoval: c.confirmed, TakeOver: c.takeOver,
 		Approve: func(ctx context.Context) (*rules.Program, error) {
 			approved, err := watch.Approve(ctx)
 			if err != nil {
@@ -87,9 +89,13 @@ func (c controller) run(ctx context.Context, stop func()) error {
 		c.log.Info("stopping", "reason", context.Cause(ctx))
 	})
 	validator.Report, validator.Learn = machine.ReportRulesInvalidForCluster, machine.Learn
+	objects, err := c.objectsOf(machine)
+	if err != nil {
+		return exit.Failure(err)
+	}
 	watch = rulewatch.New(rulewatch.Options{
-		Read:   func() ([]source.File, source.Errors) { return c.loader.reader(c.rules).Rules(c.rules.paths) },
-		Paths:  files.Reloadable(c.rules.paths),
+		Read:  func() ([]source.File, source.Errors) { return c.loader.reader(c.rules).Rules(c.rules.paths) },
+		Paths: files.Reloadable(c.rules.paths), Objects: objects,
 		Policy: c.policy(), Check: validator.Check, Validator: validator, Schemas: machine.Schemas(),
 		Reload: machine.Reload, Reject: machine.ReportInvalidRules, Log: c.log, Metrics: validator.Metrics,
 		Publish: func(state *rulewatch.State) { machine.RecordRejected(state.Record()) }, Last: c.last(machine),
@@ -100,6 +106,9 @@ func (c controller) run(ctx context.Context, stop func()) error {
 	defer c.server.stop()
 	c.debug.start(c.debugHandler(machine.Inspect, watch.State), cancel)
 	defer c.debug.stop()
+	if objects != nil {
+		defer c.watchObjects(ctx, objects, machine)()
+	}
 	defer func() {
 		cancel(nil) // If the engine fails, only this ends the watch.
 		watching.Wait()
@@ -123,4 +132,28 @@ func (c controller) run(ctx context.Context, stop func()) error {
 		return nil // A signal ended the process.
 	}
 	return c.out.print([]byte(unsent.Text()))
+}
+
+// objectsOf returns the Rules objects that the controller follows, or nil for none.
+func (c controller) objectsOf(machine *engine.Engine) (*ruleobjects.Objects, error) {
+	if !c.rulesObjects {
+		return nil, nil
+	}
+	discover, err := discovery.NewDiscoveryClientForConfig(c.config)
+	if err != nil {
+		return nil, err
+	}
+	return ruleobjects.New(ruleobjects.Options{Client: machine.Client, Discovery: discover, Namespace: c.namespace,
+		Log: c.log}), nil
+}
+
+// watchObjects watches Rules objects and writes their status until ctx ends. It returns a function that waits for the
+// end.
+func (c controller) watchObjects(ctx context.Context, objects *ruleobjects.Objects, machine *engine.Engine) func() {
+	var running sync.WaitGroup
+	running.Go(func() { objects.Run(ctx) })
+	if !c.dryRun {
+		running.Go(func() { objects.Report(ctx, machine.Inspect) })
+	}
+	return running.Wait
 }

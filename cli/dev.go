@@ -14,6 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
 	"reconcel/cli/internal/dev"
 	"reconcel/cli/internal/exit"
@@ -22,6 +27,7 @@ import (
 	"reconcel/cli/internal/judge"
 	"reconcel/cli/internal/ruletest"
 	"reconcel/cli/internal/settings"
+	"reconcel/deploy"
 	"reconcel/engine"
 	"reconcel/rules"
 	"reconcel/rules/source"
@@ -48,6 +54,7 @@ func (f *devFlags) flags(flags *pflag.FlagSet) {
 	f.runFlags.flags(pflag.NewFlagSet("run", pflag.ContinueOnError)) // The other settings have their defaults.
 	f.logLevel.Value, f.listen.Value = "warn", settings.Off
 	f.rules.flags(flags)
+	f.objectsFlag(flags)
 	flags.StringSliceVar(&f.crds, "crd", nil,
 		"`file` or folder of CustomResourceDefinitions; may be repeated (default: those in the folders of rules)")
 	flags.StringSliceVarP(&f.objects, "resources", "r", nil, "`file` or folder of objects; may be repeated")
@@ -80,6 +87,7 @@ server listens on 127.0.0.1 only.
 CRDs and the objects of -r are applied at the start, and again when their files change.
 Objects that you remove from the files are deleted; CRDs stay. Rules are reloaded as by
 run. Mistakes in a file are reported, and the cluster stays as it is until you mend them.
+With --rules-objects, the cluster serves Rules objects, and the controller follows them.
 
 Nothing runs in Pods. Deployments and other workloads become ready after --ready-after,
 without Pods of theirs. Every client may do everything: there is no RBAC. There are no
@@ -166,7 +174,12 @@ func (c devCommand) dev(f *devFlags) error {
 	if ctx.Err() != nil {
 		return nil // A signal has ended the start.
 	}
-	loaded, program := &rules.Loaded{}, &rules.Program{}
+	if f.rulesObjects {
+		if err := defineRules(ctx, served); err != nil {
+			return exit.Failure(err)
+		}
+	}
+	loaded, program := rules.Compile(nil), &rules.Program{}
 	if len(f.rules.paths) > 0 {
 		if loaded, err = c.loader.load(f.rules); err != nil {
 			return err
@@ -199,7 +212,7 @@ func (c devCommand) dev(f *devFlags) error {
 			seen = c.apply(ctx, content)
 		}
 	})
-	if len(f.rules.paths) == 0 {
+	if len(f.rules.paths) == 0 && !f.rulesObjects {
 		<-ctx.Done()
 		return nil
 	}
@@ -211,9 +224,28 @@ func (c devCommand) dev(f *devFlags) error {
 	}.run(ctx, stop)
 }
 
+// defineRules creates the CustomResourceDefinition of Rules objects.
+func defineRules(ctx context.Context, served *dev.Server) error {
+	text, err := deploy.RulesDefinition().YAML()
+	if err != nil {
+		return err
+	}
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(text, &u.Object); err != nil {
+		return err
+	}
+	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
+		Resource: "customresourcedefinitions"}
+	_, err = served.Cluster.Client("reconcel-dev").Resource(definitions).Create(ctx, u, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil // It is in the files.
+	}
+	return err
+}
+
 // last lets a process with invalid rules start without any, and wait, if their files can be mended.
 func (f *devFlags) last(*engine.Engine) func(context.Context) ([]source.File, error) {
-	if files.Reloadable(f.rules.paths) == nil {
+	if files.Reloadable(f.rules.paths) == nil && !f.rulesObjects {
 		return nil
 	}
 	return func(context.Context) ([]source.File, error) { return []source.File{}, nil }

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"reconcel/cli/internal/dev"
+	"reconcel/rules"
 )
 
 var (
@@ -208,6 +209,19 @@ func TestDevRunsRules(t *testing.T) {
 	if err := d.stop(); err != nil {
 		t.Errorf("it ends with %v\n%s", err, &d.said)
 	}
+}
+
+// TestDevRunsRulesObjects creates rules as an object.
+func TestDevRunsRulesObjects(t *testing.T) {
+	t.Parallel()
+	folder := devFolder(t)
+	d := startDev(t, "--rules-objects", "--crd", filepath.Join(folder, "crd.yaml"), "-r", filepath.Join(folder, "foo.yaml"))
+	d.create(rules.RulesResource, strings.Replace(readText(t, filepath.Join(folder, "rules.yaml")), "kind: Rules\n", "kind: Rules\nmetadata: {name: web}\n", 1))
+	d.eventually("the Foo is ready", d.fooIsReady)
+	d.eventually("so are the rules", func() bool {
+		status, _ := readiness(d.get(rules.RulesResource, "web"))
+		return status == "True"
+	})
 }
 
 func imageOf(deployment *unstructured.Unstructured) string {

@@ -33,7 +33,7 @@ type runCommand struct {
 func (c runCommand) command() *cobra.Command {
 	s := &runFlags{}
 	cmd := &cobra.Command{
-		Use:   "run -f RULES...",
+		Use:   "run [-f RULES...]",
 		Short: "Run the controller",
 		Long: `Watch the resources that the rules select, and keep their children and status as
 the rules describe, until SIGTERM or SIGINT. A second signal exits at once.
@@ -41,6 +41,9 @@ the rules describe, until SIGTERM or SIGINT. A second signal exits at once.
 When the rules files change, reconcel reloads them. Invalid rules are reported, and
 the last valid rules stay active. A process that starts with invalid rules works with
 those that were valid last in the same files.
+
+With --rules-objects, each Rules object in the namespace of reconcel's own objects is a
+rules file, too. An object that is invalid stops only its own change. Its status says why.
 
 Every flag below is also a setting: --log-level, for example, is RECONCEL_LOG_LEVEL
 in the environment and log-level in reconcel.yaml. A flag takes precedence over the
@@ -91,7 +94,7 @@ func (c runCommand) run(s *runFlags) error {
 		return exit.Misused("--pprof needs --debug-listen, such as --debug-listen=127.0.0.1:6060")
 	}
 	limitMemory(os.DirFS("/"))
-	loaded, err := c.loader.load(s.rules)
+	loaded, err := c.load(s)
 	if err != nil {
 		return err
 	}
@@ -124,6 +127,14 @@ func (c runCommand) run(s *runFlags) error {
 	}.run(ctx, stop)
 }
 
+// load reads the rules files. Without any, there are Rules objects.
+func (c runCommand) load(s *runFlags) (*rules.Loaded, error) {
+	if s.rulesObjects && len(s.rules.paths) == 0 {
+		return rules.Compile(nil), nil
+	}
+	return c.loader.load(s.rules)
+}
+
 // leadership returns the options of leader election, or nil without --leader-elect.
 func leadership(s *runFlags, log *slog.Logger) *leader.Options {
 	if !s.lead {
@@ -138,6 +149,19 @@ func leadership(s *runFlags, log *slog.Logger) *leader.Options {
 			os.Exit(exit.Failed)
 		},
 	}
+}
+
+// origin identifies the source of all rules. That of Rules objects is the same everywhere, as an installation has
+// those of one namespace.
+func (s *runFlags) origin() string {
+	const objects = "Rules objects"
+	switch {
+	case !s.rulesObjects:
+		return origin(s.rules.paths)
+	case len(s.rules.paths) == 0:
+		return objects
+	}
+	return origin(s.rules.paths) + " and " + objects
 }
 
 // origin identifies the source of rules: two processes have the same origin only if

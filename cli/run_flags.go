@@ -27,24 +27,25 @@ import (
 type runFlags struct {
 	policyFlags
 	clusterFlags
-	rules     ruleFiles
-	namespace string
-	name      string
-	lead      bool
-	dryRun    bool
-	confirmed []string
-	takeOver  []string
-	workers   *settings.Value[int]
-	qps       *settings.Value[float32]
-	burst     *settings.Value[int]
-	reapply   *settings.Value[settings.Span]
-	deletions *settings.Value[intstr.IntOrString]
-	events    *settings.Value[string]
-	listen    *settings.Value[string]
-	debug     *settings.Value[string]
-	pprof     bool
-	logLevel  *settings.Value[string]
-	logFormat *settings.Value[string]
+	rules        ruleFiles
+	rulesObjects bool
+	namespace    string
+	name         string
+	lead         bool
+	dryRun       bool
+	confirmed    []string
+	takeOver     []string
+	workers      *settings.Value[int]
+	qps          *settings.Value[float32]
+	burst        *settings.Value[int]
+	reapply      *settings.Value[settings.Span]
+	deletions    *settings.Value[intstr.IntOrString]
+	events       *settings.Value[string]
+	listen       *settings.Value[string]
+	debug        *settings.Value[string]
+	pprof        bool
+	logLevel     *settings.Value[string]
+	logFormat    *settings.Value[string]
 }
 
 // flags declares the settings. Each flag is also a key of reconcel.yaml and an
@@ -57,6 +58,7 @@ func (s *runFlags) flags(flags *pflag.FlagSet) {
 	s.logLevel, s.logFormat = settings.LogLevel(), settings.Choice("text", "json")
 
 	s.rules.flags(flags)
+	s.objectsFlag(flags)
 	s.policyFlags.flags(flags, "watch only these namespaces, and send no cluster-scoped requests; may be repeated "+
 		"(default: all)")
 	s.clusterFlags.flags(flags)
@@ -82,6 +84,12 @@ func (s *runFlags) flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.pprof, "pprof", false, "serve profiles at /debug/pprof/ on the address of --debug-listen")
 	flags.Var(s.logLevel, "log-level", "lowest level to log")
 	flags.Var(s.logFormat, "log-format", "format of the log")
+}
+
+// objectsFlag adds the flag for rules of the cluster.
+func (s *runFlags) objectsFlag(flags *pflag.FlagSet) {
+	flags.BoolVar(&s.rulesObjects, "rules-objects", false,
+		"follow the Rules objects in the namespace of reconcel's own objects, too; -f is optional then")
 }
 
 // maxDeletions adds the flag that limits the deletions of a changed rule.

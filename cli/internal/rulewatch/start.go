@@ -2,66 +2,75 @@ package rulewatch
 
 import (
 	"context"
+	"errors"
 
-	"reconcel/cli/internal/judge"
 	"reconcel/rules"
 )
 
-// Approve returns the program that a process starts with: that of the files, or, if they are invalid, that of
-// the files that were active last. The error is that of the files.
+// Approve returns the program that a process starts with: that of the files and objects, in which the version that was
+// active last stands for each that is invalid. The error is that of files that were never valid.
 //
-// The last files only have to be valid in this version's language and for its policy. If they are not valid for
+// The last versions only have to be valid in this version's language and for its policy. If they are not valid for
 // the cluster, they stay active, as active rules do when a schema changes.
 func (w *Watch) Approve(ctx context.Context) (*rules.Program, error) {
-	invalid := w.invalid
-	if invalid == nil {
-		invalid = w.Check(ctx, w.active)
-	}
-	if invalid == nil {
+	if w.Objects == nil && w.invalid == nil && w.Check(ctx, w.active) == nil {
 		return w.active.Program, nil
 	}
-	last := w.lastValid(ctx)
-	if last == nil {
-		return nil, invalid
+	last := w.lastVersions(ctx)
+	if w.Objects != nil {
+		w.Objects.Expect(last.objects())
+		w.Objects.Await(ctx, objectsPatience)
 	}
-	hash := digestOf(last.Sources, nil)
-	if w.Validator != nil {
+	c := w.contentsOf(w.first, last)
+	next := w.compose(ctx, c, last)
+	switch {
+	case ctx.Err() != nil:
+		return &rules.Program{}, nil // The engine does not use it.
+	case next == nil:
+		return nil, errors.New("no rules can be loaded, see the log")
+	}
+	w.tellDropped(next)
+	if err := next.neverValid(last); err != nil {
+		return nil, err
+	}
+	if next.tolerated && w.Validator != nil {
 		w.Validator.postpone()
 	}
-	if hash == w.hash && w.invalid == nil {
-		return w.active.Program, nil // The validator says that they are not valid for the cluster.
+	w.composed, w.incomplete = next, next.incomplete
+	if w.invalid != nil || w.Objects != nil || next.hash != w.hash {
+		w.activated(next.loaded, next.hash)
 	}
-	w.active, w.hash = last, hash
-	w.Metrics.activated(hash)
-	w.Metrics.rejected()
-	w.publish(w.State().activated(hash).rejected(digestOf(w.Read()), invalid))
-	if len(last.Sources) == 0 {
-		return last.Program, nil // The first reading of the files logs why.
+	wrong := next.rejected()
+	if len(wrong) > 0 {
+		w.Metrics.rejected()
+		w.publish(w.State().rejected(c.hash, wrong))
 	}
-	w.Log.Error("rules invalid, starting with the last valid rules", "hash", hash.String(),
-		"error", summary(split(invalid)))
-	return last.Program, nil
+	if len(wrong) > 0 && len(next.loaded.Sources) > 0 { // Otherwise the first reading of the files logs why.
+		w.Log.Error("rules invalid, starting with the last valid rules", "hash", next.hash.String(), "error", summary(wrong))
+	}
+	return next.program(), nil
 }
 
-// lastValid returns the rules that were active last, or nil if no stored rules are valid.
-func (w *Watch) lastValid(ctx context.Context) *rules.Loaded {
+// lastVersions returns the rules that were active last, which are unknown if none are stored.
+func (w *Watch) lastVersions(ctx context.Context) versions {
 	if w.Last == nil {
-		return nil
+		return versions{}
 	}
 	files, err := w.Last(ctx)
-	if err == nil && files == nil {
-		return nil
-	}
-	var last *rules.Loaded
-	if err == nil {
-		last = rules.Compile(files)
-		err = judge.Of(last, nil, w.Policy).Err()
-	}
-	if err != nil && ctx.Err() == nil {
-		w.Log.Error("the last valid rules cannot be used", "error", summary(split(err)))
-	}
 	if err != nil {
-		return nil
+		if ctx.Err() == nil {
+			w.Log.Error("the last valid rules cannot be used", "error", err)
+		}
+		return versions{}
 	}
-	return last
+	return versionsOf(files)
+}
+
+// tellDropped logs what is wrong with versions that were active last and cannot be active now.
+func (w *Watch) tellDropped(n *composition) {
+	for i := range n.picks {
+		if dropped := n.picks[i].dropped; len(dropped) > 0 {
+			w.Log.Error("the last valid rules cannot be used", "error", summary(dropped))
+		}
+	}
 }

@@ -64,9 +64,9 @@ func (s *State) activated(hash digest) *State {
 	return now
 }
 
-func (s *State) rejected(hash digest, err error) *State {
+func (s *State) rejected(hash digest, wrong []error) *State {
 	now := *s
-	now.Rejected = &Rejected{hash.String(), time.Now(), texts(split(err))}
+	now.Rejected = &Rejected{hash.String(), time.Now(), texts(wrong)}
 	return &now
 }
 

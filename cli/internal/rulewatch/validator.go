@@ -79,9 +79,13 @@ func (v *Validator) postpone() { v.checked = result{Judgement: cluster.Judgement
 // activated records that the rules of the last Check are active, and reviews the
 // permissions that they need.
 func (v *Validator) activated(ctx context.Context) {
-	v.reported, v.invalid = "", nil
+	if !v.checked.Partial {
+		v.reported, v.invalid = "", nil
+	}
 	v.note(v.checked)
-	v.Metrics.valid.Set(1)
+	if v.reported == "" {
+		v.Metrics.valid.Set(1)
+	}
 	v.review(ctx, v.checked.needed)
 	v.checked = result{}
 }

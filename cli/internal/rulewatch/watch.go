@@ -7,15 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"reconcel/cli/internal/filewatch"
 	"reconcel/cli/internal/judge"
+	"reconcel/cli/internal/ruleobjects"
 	"reconcel/engine/discover"
+	"reconcel/engine/outcome"
 	"reconcel/rules"
 	"reconcel/rules/source"
 )
@@ -27,11 +29,19 @@ const retryEvery = 2 * time.Second
 // the schemas of the cluster may have changed.
 const recheckEvery = 30 * time.Second
 
+// objectsPatience is how long a process that starts waits for the Rules objects. After that, it works with those that
+// were active last.
+const objectsPatience = 10 * time.Second
+
+// objectsSettle is how long changes of objects are collected: tools apply several at once.
+const objectsSettle = 50 * time.Millisecond
+
 // Options are the dependencies of a Watch.
 type Options struct {
 	Read      func() ([]source.File, source.Errors)
 	Check     func(context.Context, *rules.Loaded) error // with the schemas of the cluster
 	Paths     []string                                   // of Read; none: they cannot be read again
+	Objects   *ruleobjects.Objects                       // besides the files; nil: none
 	Policy    judge.Policy
 	Validator *Validator // of the active rules; nil without a cluster
 	Schemas   <-chan discover.Schemas
@@ -45,34 +55,42 @@ type Options struct {
 	Metrics *Metrics
 }
 
-// A Watch reads rules files whenever they change, and reloads the engine when they are valid.
+// A Watch reads rules files and Rules objects whenever they change, and reloads the engine with those that are valid.
 type Watch struct {
 	Options
 	state atomic.Pointer[State]
 
-	active  *rules.Loaded
-	hash    digest // of the active rules
-	invalid error  // of the first rules, without a cluster
-}
+	first      unit // the files as they were read first
+	active     *rules.Loaded
+	hash       digest                     // of the active rules
+	incomplete bool                       // the active rules may lack some
+	invalid    error                      // of the first rules, without a cluster
+	composed   *composition               // of the active rules; nil: they are all that there are
+	names      map[digest][]source.String // of the rules in files; kept by compose
 
-// contents are what the files have, and what became of it.
-type contents struct {
-	files  []source.File
-	unread source.Errors
-	hash   digest
-	loaded *rules.Loaded // nil: not judged yet, or invalid
-	reason string        // why they are not active
-	retry  time.Time
+	judged        *composition // of which the objects were told last
+	judgedInvalid []error      // and the errors of the active rules
 }
 
 // New returns a Watch for an engine that starts with these rules, if Approve approves them.
 func New(options Options, first *rules.Loaded) *Watch {
 	w := &Watch{Options: options, active: first, hash: digestOf(first.Sources, nil)}
+	w.first = unit{files: first.Sources, unread: unreadOf(first)}
 	w.state.Store(&State{})
-	if w.invalid = judge.Of(first, nil, w.Policy).Err(); w.invalid == nil {
+	if w.invalid = judge.Of(first, nil, w.Policy).Err(); w.invalid == nil && w.Objects == nil {
 		w.activated(first, w.hash)
 	}
 	return w
+}
+
+// unreadOf returns the errors of files that could not be read.
+func unreadOf(l *rules.Loaded) (unread source.Errors) {
+	for _, e := range l.Errors {
+		if l.Unread && !slices.ContainsFunc(l.Sources, func(f source.File) bool { return f.Name == e.Pos.File }) {
+			unread = append(unread, e)
+		}
+	}
+	return unread
 }
 
 // State returns the state of the rules files. It is safe for concurrent use.
@@ -91,13 +109,13 @@ func (w *Watch) run(ctx context.Context) {
 		w.Validator.activated(ctx)
 		defer w.Validator.stopReview()
 	}
-	if len(w.Paths) == 0 {
+	if len(w.Paths) == 0 && len(w.first.files) > 0 {
 		w.Log.Info("rules are not reloaded, some of them do not come from files")
-		if w.Validator == nil {
-			return
-		}
 	}
-	changed := make(chan *contents)
+	if len(w.Paths) == 0 && w.Objects == nil && w.Validator == nil {
+		return
+	}
+	changed := make(chan unit)
 	var reading sync.WaitGroup
 	if len(w.Paths) > 0 {
 		reading.Go(func() { w.read(ctx, changed) })
@@ -105,13 +123,24 @@ func (w *Watch) run(ctx context.Context) {
 	defer reading.Wait()
 	retry := time.NewTicker(retryEvery)
 	defer retry.Stop()
-	var last *contents           // nil: not read yet
+	files := w.first
+	var objects <-chan struct{}
+	var last *contents // nil: not read yet
+	if w.Objects != nil {
+		objects, last = w.Objects.Changed(), w.contentsOf(files, w.running())
+	}
 	var schemas discover.Schemas // nil: not known yet
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case last = <-changed:
+		case files = <-changed:
+			last = w.contentsOf(files, w.running())
+		case <-objects:
+			outcome.Sleep(ctx, objectsSettle)
+			reason := last.reason // A change of another object does not make it news.
+			last = w.contentsOf(files, w.running())
+			last.reason = reason
 		case schemas = <-w.Schemas:
 			if last != nil {
 				last.retry = time.Time{} // The rules may be valid now.
@@ -123,76 +152,105 @@ func (w *Watch) run(ctx context.Context) {
 		}
 		if schemas != nil && w.Validator.outdated(w.active, schemas) {
 			w.Validator.recheck(ctx, w.active)
-			if now := w.State().invalidForCluster(w.Validator.invalid); !slices.Equal(now.InvalidForCluster,
+			if now := w.State().invalidForCluster(w.told(w.Validator.invalid)); !slices.Equal(now.InvalidForCluster,
 				w.State().InvalidForCluster) {
 				w.publish(now)
 			}
 		}
+		w.judgeObjects()
 	}
 }
 
-// read sends the contents of the files, at the start and whenever they have changed.
-func (w *Watch) read(ctx context.Context, changed chan<- *contents) {
+// read sends the files, at the start and whenever they have changed.
+func (w *Watch) read(ctx context.Context, changed chan<- unit) {
 	var before digest
 	for {
-		var now *contents
+		var now unit
 		look := func() digest {
-			files, unread := w.Read()
-			now = &contents{files: files, unread: unread, hash: digestOf(files, unread)}
-			return now.hash
+			now.files, now.unread = w.Read()
+			return digestOf(now.files, now.unread)
 		}
-		if filewatch.Wait(ctx, w.Log, w.Paths, before, look) == before {
+		hash := filewatch.Wait(ctx, w.Log, w.Paths, before, look)
+		if hash == before {
 			return
 		}
 		select {
 		case changed <- now:
-			before = now.hash
+			before = hash
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// follow makes the rules of the files active, unless they already are or are not due yet.
+// follow makes the rules of files and objects active, unless they already are or are not due yet.
 func (w *Watch) follow(ctx context.Context, c *contents) {
-	switch {
-	case c.hash == w.hash && w.State().Rejected != nil:
-		w.activated(w.active, w.hash)
-		w.Log.Info("rules files match the active rules again")
-		return
-	case c.hash == w.hash || time.Now().Before(c.retry):
+	if c.settled || time.Now().Before(c.retry) {
 		return
 	}
-	if c.loaded == nil {
-		loaded, err := w.load(ctx, c)
-		if err != nil {
-			if w.postpone(c, recheckEvery, err) {
-				w.reject(err)
+	if c.hash == w.hash && c.unknown == nil && !w.incomplete && w.Objects == nil {
+		c.settled = true
+		w.matched()
+		return
+	}
+	if c.next == nil {
+		if c.next = w.compose(ctx, c, w.running()); c.next == nil {
+			c.retry = time.Now().Add(recheckEvery)
+			return
+		}
+	}
+	next := c.next
+	if next.hash != w.hash || next.incomplete != w.incomplete {
+		if err := w.Reload(ctx, next.program()); err != nil {
+			if ctx.Err() == nil && w.postpone(c, retryEvery, []error{err}) {
+				w.Log.Error("reload failed, will retry", "error", err)
 			}
 			return
 		}
-		c.loaded = loaded
+		if next.tolerated && w.Validator != nil {
+			w.Validator.postpone()
+		}
+		w.incomplete = next.incomplete
+		w.activated(next.loaded, next.hash)
+		w.Log.Info("rules reloaded", "files", len(next.loaded.Sources), "hash", next.hash.String())
+		if w.Validator != nil {
+			w.Validator.activated(ctx)
+		}
 	}
-	if err := w.Reload(ctx, c.loaded.Program); err != nil {
-		if ctx.Err() == nil && w.postpone(c, retryEvery, err) {
-			w.Log.Error("reload failed, will retry", "error", err)
+	c.next, w.composed = nil, next
+	if wrong := next.rejected(); len(wrong) > 0 {
+		if w.postpone(c, recheckEvery, wrong) {
+			w.reject(wrong)
 		}
 		return
 	}
-	w.activated(c.loaded, c.hash)
-	w.Log.Info("rules reloaded", "files", len(c.files), "hash", c.hash.String())
-	if w.Validator != nil {
-		w.Validator.activated(ctx)
+	c.settled = true
+	w.matched()
+}
+
+// matched records that all files and objects are active.
+func (w *Watch) matched() {
+	if w.State().Rejected != nil {
+		w.activated(w.active, w.hash)
+		w.Log.Info("rules files match the active rules again")
 	}
 }
 
+// running returns the versions of files and objects that are active.
+func (w *Watch) running() versions {
+	v := versionsOf(w.active.Sources)
+	v.known = !w.incomplete
+	return v
+}
+
 // postpone records why rules are not active, and reports whether the reason is new.
-func (w *Watch) postpone(c *contents, wait time.Duration, err error) (news bool) {
-	news = c.reason != err.Error()
-	c.reason, c.retry = err.Error(), time.Now().Add(wait)
+func (w *Watch) postpone(c *contents, wait time.Duration, wrong []error) (news bool) {
+	reason := strings.Join(texts(wrong), "\n")
+	news = c.reason != reason
+	c.reason, c.retry = reason, time.Now().Add(wait)
 	w.Metrics.rejected()
-	if news {
-		w.publish(w.State().rejected(c.hash, err))
+	if news || w.State().Rejected == nil {
+		w.publish(w.State().rejected(c.hash, wrong))
 	}
 	return news
 }
@@ -211,25 +269,8 @@ func (w *Watch) publish(s *State) {
 	}
 }
 
-// load loads valid rules. It recovers from a panic, so that the active rules keep
-// running.
-func (w *Watch) load(ctx context.Context, c *contents) (l *rules.Loaded, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			w.Log.Error("panic", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
-			err = errors.New("internal error, see the log")
-		}
-	}()
-	l = w.active.Recompile(c.files, c.unread...)
-	if err = judge.Of(l, nil, w.Policy).Err(); err == nil {
-		err = w.Check(ctx, l)
-	}
-	return l, err
-}
-
 // reject logs and records all errors of rules.
-func (w *Watch) reject(err error) {
-	all := split(err)
+func (w *Watch) reject(all []error) {
 	for _, e := range all {
 		w.Log.Error("rules invalid", "error", e)
 	}

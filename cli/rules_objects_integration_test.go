@@ -1,0 +1,90 @@
+//go:build integration
+
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"reconcel/deploy"
+	"reconcel/test/devcluster"
+	"reconcel/test/e2e"
+)
+
+// TestRulesObjectsOnCluster applies rules as objects, makes a mistake in them, restarts reconcel with it, and deletes the
+// CustomResourceDefinition of the objects, and then an object.
+func TestRulesObjectsOnCluster(t *testing.T) {
+	t.Parallel()
+	cluster := devcluster.Start(t, devcluster.Options{CRDs: "../crds"})
+	binary := e2e.Build(t)
+	valid, err := os.ReadFile("../examples/foo/rules.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition, err := deploy.RulesDefinition().YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	apply := func(text string) {
+		t.Helper()
+		file := filepath.Join(folder, "applied.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e2e.Kubectl(t, cluster, "apply", "--server-side", "--force-conflicts", "-f", file)
+	}
+	object := strings.Replace(string(valid), "kind: Rules\n", "kind: Rules\nmetadata: {name: web, namespace: default}\n", 1)
+	start := func() *e2e.Process {
+		t.Helper()
+		p := startAs(t, binary, cluster, "reconcel", "--leader-elect=false", "--listen=off", "-n=default", "--rules-objects")
+		p.Runs()
+		return p
+	}
+	reason := func(want string) {
+		t.Helper()
+		e2e.Kubectl(t, cluster, "wait", "rules/web", "--timeout=60s", `--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=`+want)
+	}
+	p := start() // Before there is the kind.
+	p.Logs("rules unknown, will retry", time.Minute)
+	apply(string(definition))
+	e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd/rules.reconcel.dev", "--timeout=60s")
+	apply(object)
+	apply(foosManifest(2))
+	reason("Active")
+	e2e.Kubectl(t, cluster, "wait", "--for=condition=Ready", "foo", "--all", "--timeout=60s")
+	e2e.Kubectl(t, cluster, "wait", "rules/web", "--for=jsonpath={.status.ready}=2", "--timeout=60s")
+
+	apply(strings.Replace(object, "children:", "childern:", 1))
+	reason("Invalid")
+	p.Kill()
+	p = start()
+	reason("Invalid")
+	e2e.Kubectl(t, cluster, "delete", "deployment", "web-0")
+	e2e.Kubectl(t, cluster, "wait", "--for=create", "deployment", "web-0", "--timeout=30s")
+	since := time.Now()
+	e2e.Rest(t, 5*time.Second)
+	for what := range writes(t, cluster, since) {
+		if strings.Contains(what, "rules") {
+			t.Errorf("at rest, this is written: %s", what)
+		}
+	}
+	apply(object)
+	reason("Active")
+
+	e2e.Kubectl(t, cluster, "delete", "crd", "rules.reconcel.dev")
+	p.Logs("Rules object deleted with its CustomResourceDefinition, its rules stay active", time.Minute)
+	e2e.Kubectl(t, cluster, "delete", "deployment", "web-1")
+	e2e.Kubectl(t, cluster, "wait", "--for=create", "deployment", "web-1", "--timeout=30s")
+	apply(string(definition))
+	e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd/rules.reconcel.dev", "--timeout=60s")
+	apply(object)
+	reason("Active")
+	e2e.Kubectl(t, cluster, "delete", "rules", "web")
+	p.Logs("Rules object removed", time.Minute)
+	e2e.Kubectl(t, cluster, "get", "deployment", "web-0", "web-1")
+	p.Kill()
+}

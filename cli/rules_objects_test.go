@@ -1,0 +1,362 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
+
+	"reconcel/cli/internal/dev"
+	"reconcel/cli/internal/judge"
+	"reconcel/deploy"
+	"reconcel/rules"
+	"reconcel/sim"
+	"reconcel/test/e2e"
+)
+
+// A controlled is a cluster in memory in which controllers run, one after another.
+type controlled struct {
+	*testing.T
+	served *dev.Server
+	client dynamic.Interface
+	log    *e2e.Log
+	end    func()
+}
+
+var crdsOfCluster = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// newControlled returns a cluster with the kinds Rules and Foo, and a Foo.
+func newControlled(t *testing.T) *controlled {
+	t.Helper()
+	served, err := dev.Start(dev.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(served.Stop)
+	c := &controlled{T: t, served: served, client: dynamic.NewForConfigOrDie(served.Config), end: func() {}}
+	t.Cleanup(func() { c.end() })
+	definition, err := deploy.RulesDefinition().YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{string(definition), readText(t, "../crds/samplecontroller.k8s.io_foos.yaml")} {
+		c.apply(crdsOfCluster, "", text)
+	}
+	c.eventually("a Foo can be created", func() bool {
+		_, err := c.client.Resource(devFoos).Namespace("default").List(t.Context(), metav1.ListOptions{})
+		return err == nil
+	})
+	c.apply(devFoos, "default", readText(t, "../examples/foo/foo.yaml"))
+	return c
+}
+
+// apply applies an object, as an author.
+func (c *controlled) apply(gvr schema.GroupVersionResource, namespace, text string) {
+	c.Helper()
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
+		c.Fatal(err)
+	}
+	if _, err := c.client.Resource(gvr).Namespace(namespace).Apply(c.Context(), u.GetName(), u, metav1.ApplyOptions{FieldManager: "author", Force: true}); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// delete deletes a Rules object.
+func (c *controlled) delete(name string) {
+	c.Helper()
+	if err := c.client.Resource(rules.RulesResource).Namespace("default").Delete(c.Context(), name, metav1.DeleteOptions{}); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// start starts a controller with these flags of run, after the end of the last one.
+func (c *controlled) start(args ...string) {
+	c.Helper()
+	c.end()
+	s := &runFlags{}
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	s.flags(flags)
+	if err := flags.Parse(args); err != nil {
+		c.Fatal(err)
+	}
+	c.log = &e2e.Log{}
+	command := runCommand{out: &printer{c.log, c.log}, loader: &loader{}}
+	loaded, err := command.load(s)
+	if err != nil {
+		c.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(c.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- controller{
+			runFlags: s, out: command.out, loader: command.loader, loaded: loaded, invalid: rejected(loaded, judge.Of(loaded, nil, s.policy())),
+			log: slog.New(newHandler(c.log, s, slog.LevelInfo)), config: c.served.Config, namespace: "default", server: &server{}, debug: &server{}, clock: c.served.Clock,
+			last: s.last,
+		}.run(ctx, func() {})
+	}()
+	c.end = func() {
+		c.end = func() {}
+		cancel()
+		if err := <-ended; err != nil {
+			c.Errorf("the controller ends with %v\n%s", err, c.log)
+		}
+	}
+}
+
+func (c *controlled) eventually(what string, so func() bool) {
+	c.Helper()
+	err := wait.PollUntilContextTimeout(c.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return so(), nil })
+	if err != nil {
+		c.Fatalf("not after 30 s: %s\n%s", what, c.log)
+	}
+}
+
+func (c *controlled) get(gvr schema.GroupVersionResource, name string) *unstructured.Unstructured {
+	u, err := c.client.Resource(gvr).Namespace("default").Get(c.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		return &unstructured.Unstructured{}
+	}
+	return u
+}
+
+// hasImage waits until the Deployment of the Foo has an image.
+func (c *controlled) hasImage(image string) {
+	c.Helper()
+	c.eventually("the image is "+image, func() bool { return imageOf(c.get(devDeployments, "example-foo")) == image })
+}
+
+// says waits until the status of a Rules object is that of its generation, and contains these texts.
+func (c *controlled) says(name string, texts ...string) {
+	c.Helper()
+	var u *unstructured.Unstructured
+	err := wait.PollUntilContextTimeout(c.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
+		u = c.get(rules.RulesResource, name)
+		text, _ := json.Marshal(u.Object["status"])
+		observed, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
+		return observed == u.GetGeneration() && !slices.ContainsFunc(texts, func(part string) bool { return !strings.Contains(string(text), part) }), nil
+	})
+	if err != nil {
+		text, _ := json.MarshalIndent(u.Object["status"], "", "  ")
+		c.Fatalf("after 30 s the status of %s is not %q, but\n%s\n\n%s", name, texts, text, c.log)
+	}
+}
+
+// rests waits until a controller has had time to write, and returns what it and others wrote since n writes, besides Leases and Events.
+func (c *controlled) rests(n int) (written []string) {
+	c.Helper()
+	before := -1
+	c.eventually("nothing is written for 5 s", func() bool {
+		if now := len(c.writes()); now != before {
+			before = now
+			time.Sleep(5 * time.Second)
+			return false
+		}
+		return true
+	})
+	return c.writes()[n:]
+}
+
+func (c *controlled) writes() (written []string) {
+	for _, w := range c.served.Cluster.Writes() {
+		if w.Kind.Kind != "Lease" && w.Kind.Kind != "Event" {
+			written = append(written, strings.Join([]string{w.By, w.Verb, w.Kind.Kind, w.Name, w.Subresource}, " "))
+		}
+	}
+	return written
+}
+
+func fooRules(name, image string) string {
+	return "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nmetadata:\n  name: " + name + "\n" + strings.ReplaceAll(strings.TrimPrefix(fooRulesText, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\n"), "nginx:latest", image)
+}
+
+const fooRulesText = `apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: foo
+  for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}
+  onRuleRemoval: delete
+  children:
+  - id: deployment
+    template:
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: {name: "${self.spec.deploymentName}"}
+      spec:
+        replicas: ${self.spec.replicas}
+        selector: {matchLabels: {app: foo}}
+        template:
+          metadata: {labels: {app: foo}}
+          spec:
+            containers:
+            - name: web
+              image: nginx:latest
+              args:
+              - |
+                one: "1"
+                two
+`
+
+// TestRulesObjects applies rules as objects, makes a mistake in them, restarts with it, and mends it.
+func TestRulesObjects(t *testing.T) {
+	t.Parallel()
+	c := newControlled(t)
+	c.start("--rules-objects")
+	c.apply(rules.RulesResource, "default", fooRules("web", "nginx:1"))
+	c.hasImage("nginx:1")
+	c.says("web", `"type":"Ready"`, `"status":"True"`, `"reason":"Active"`, `"valid":true`, `"rules":1`, `"resources":1`, `"ready":1`)
+	c.apply(rules.RulesResource, "default", strings.Replace(fooRules("web", "nginx:2"), "template:", "tempalte:", 1))
+	typo := []string{`"Stalled"`, `"reason":"Invalid"`, `rules[0].children[0].tempalte: rule`, "did you mean 'template'?", `"valid":false`}
+	c.says("web", typo...)
+	c.apply(rules.RulesResource, "default", strings.Replace(fooRules("other", "nginx:3"), "name: foo", "name: other", 1))
+	c.says("other", `"reason":"Active"`) // Both rules make one Deployment, which the resource reports.
+	c.delete("other")
+	c.start("--rules-objects")
+	c.says("web", typo...)
+	if image := imageOf(c.get(devDeployments, "example-foo")); image != "nginx:1" {
+		t.Errorf("after a restart with the mistake, the image is %q", image)
+	}
+	c.apply(rules.RulesResource, "default", strings.Replace(fooRules("web", "nginx:2"), "self.spec.replicas", "self.spec.replcas", 1))
+	c.says("web", `"reason":"InvalidForCluster"`, "rules[0].children[0].template.spec.replicas: ", "replcas")
+	c.apply(rules.RulesResource, "default", fooRules("web", "nginx:2"))
+	c.hasImage("nginx:2")
+	c.says("web", `"reason":"Active"`, `"valid":true`)
+	c.apply(rules.RulesResource, "default", fooRules("younger", "nginx:3"))
+	c.says("younger", `"reason":"Conflict"`, "is also in Rules default/web")
+	c.rests(0)
+	before := len(c.writes())
+	if written := c.rests(before); len(written) > 0 {
+		t.Errorf("at rest, this is written: %q", written)
+	}
+	c.delete("web")
+	c.hasImage("nginx:3") // Of the other object.
+	c.says("younger", `"reason":"Active"`)
+	if strings.Contains(c.log.String(), `"rule removed" rule=foo`) {
+		t.Errorf("a rule that another object has is removed:\n%s", c.log)
+	}
+	c.delete("younger")
+	c.eventually("the removal is announced", func() bool { return strings.Contains(c.log.String(), `"rule removed, deleting its objects" rule=foo`) })
+}
+
+// TestRulesObjectsFromFilesAndBack moves rules from a file to an object and back. No child is written.
+func TestRulesObjectsFromFilesAndBack(t *testing.T) {
+	t.Parallel()
+	c := newControlled(t)
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	write(t, file, fooRules("web", "nginx:1"))
+	c.start("-f", file)
+	c.hasImage("nginx:1")
+	c.rests(0)
+	before := len(c.writes())
+	c.apply(rules.RulesResource, "default", fooRules("web", "nginx:1"))
+	for _, args := range [][]string{{"-f", file, "--rules-objects"}, {"--rules-objects"}, {"-f", file}} {
+		c.start(args...)
+		c.eventually("it runs", func() bool { return strings.Contains(c.log.String(), "msg=running") })
+		for _, w := range c.rests(before) {
+			if strings.HasPrefix(w, "reconcel") && !strings.Contains(w, "ConfigMap reconcel-") && !strings.Contains(w, "Rules web status") {
+				t.Errorf("with %q, this is written: %s", args, w)
+			}
+		}
+		if strings.Contains(c.log.String(), "rule removed") {
+			t.Errorf("with %q, a rule is removed:\n%s", args, c.log)
+		}
+	}
+}
+
+// TestRulesObjectsInterrupted ends a controller that waits for the objects.
+func TestRulesObjectsInterrupted(t *testing.T) {
+	t.Parallel()
+	c := newControlled(t)
+	c.served.Cluster.Fail(sim.Failure{Verb: "list", Kind: schema.GroupKind{Group: "reconcel.dev", Kind: "Rules"}, Times: sim.Always})
+	c.start("--rules-objects")
+	c.eventually("it waits", func() bool { return strings.Contains(c.log.String(), "rules unknown, will retry") })
+	c.end()
+}
+
+// TestRulesObjectsInADryRun follows an object without writes, not even of its status.
+func TestRulesObjectsInADryRun(t *testing.T) {
+	t.Parallel()
+	c := newControlled(t)
+	c.apply(rules.RulesResource, "default", fooRules("web", "nginx:1"))
+	before := len(c.writes())
+	c.start("--rules-objects", "--dry-run")
+	c.eventually("it would create the child", func() bool {
+		return strings.Contains(c.log.String(), "msg=running rules=1") && strings.Contains(c.log.String(), "child=Deployment/default/example-foo")
+	})
+	if written := c.rests(before); len(written) > 0 {
+		t.Errorf("a dry run writes: %q", written)
+	}
+}
+
+// TestHeldRulesObject removes a child with many objects, which is held until the object is as before.
+func TestHeldRulesObject(t *testing.T) {
+	t.Parallel()
+	c := newControlled(t)
+	for i := range 12 {
+		c.apply(devFoos, "default", strings.ReplaceAll(readText(t, "../examples/foo/foo.yaml"), "example-foo", fmt.Sprintf("foo-%d", i)))
+	}
+	c.apply(rules.RulesResource, "default", fooRules("web", "nginx:1"))
+	c.start("--rules-objects")
+	c.says("web", `"reason":"Active"`, `"resources":13`, `"ready":13`)
+	none := fooRules("web", "nginx:1")
+	none = none[:strings.Index(none, "  children:")]
+	c.apply(rules.RulesResource, "default", none)
+	c.says("web", `"Stalled"`, `"reason":"Held"`, "reconcel approve ", `"valid":true`)
+	c.apply(rules.RulesResource, "default", fooRules("web", "nginx:1"))
+	c.says("web", `"reason":"Active"`)
+}
+
+// TestRulesObjectThatRollsOut changes a rule in waves: the first resource fails, so that the change is undone.
+func TestRulesObjectThatRollsOut(t *testing.T) {
+	t.Parallel()
+	c := newControlled(t)
+	inWaves := func(image, more string) string {
+		return strings.Replace(fooRules("web", image), "  onRuleRemoval: delete\n", "  rollout: {maxUnavailable: 1, onFailure: revert}\n"+more, 1)
+	}
+	c.apply(rules.RulesResource, "default", inWaves("nginx:1", ""))
+	c.start("--rules-objects")
+	c.says("web", `"reason":"Active"`, `"ready":1`)
+	c.apply(rules.RulesResource, "default", inWaves("nginx:2", "  validate: [{expression: \"false\", message: never}]\n"))
+	c.says("web", `"Stalled"`, `"reason":"Undone"`, "is stalled", `"valid":true`)
+	c.apply(rules.RulesResource, "default", inWaves("nginx:3", ""))
+	c.hasImage("nginx:3")
+	c.says("web", `"reason":"Active"`)
+}
+
+// TestRulesObjectWithoutPermission has rules for a kind that may not be listed at first.
+func TestRulesObjectWithoutPermission(t *testing.T) {
+	t.Parallel()
+	c := newControlled(t)
+	c.served.Cluster.Fail(sim.Failure{Verb: "list", Kind: schema.GroupKind{Group: "apps", Kind: "Deployment"}, Times: sim.Always,
+		Err: apierrors.NewForbidden(devDeployments.GroupResource(), "", errors.New("no"))})
+	c.start("--rules-objects")
+	c.apply(rules.RulesResource, "default", fooRules("web", "nginx:1"))
+	c.says("web", `"Reconciling"`, `"reason":"Forbidden"`, `rule \"foo\": Deployment: `)
+	c.says("web", `"Stalled"`, `"reason":"Forbidden"`)
+	c.served.Cluster.Recover()
+	c.hasImage("nginx:1")
+	c.says("web", `"reason":"Active"`)
+}
+
+// TestRulesObjectsAreOneSource has the same source of objects everywhere, with files and without.
+func TestRulesObjectsAreOneSource(t *testing.T) {
+	objects, both := &runFlags{rulesObjects: true}, &runFlags{rulesObjects: true, rules: ruleFiles{paths: []string{"rules.yaml"}}}
+	if objects.origin() != "Rules objects" || both.origin() != origin([]string{"rules.yaml"})+" and Rules objects" {
+		t.Errorf("%q, %q", objects.origin(), both.origin())
+	}
+}
