@@ -60,7 +60,8 @@ at the top.
 func completePath(root *source.Schema, args []string, path string) (paths []string, _ cobra.ShellCompDirective) {
 	parent := path[:strings.LastIndex(path, ".")+1]
 	_, err := explain.Describe(root, strings.TrimSuffix(parent, ".")+".")
-	if unknown, ok := errors.AsType[*explain.UnknownError](err); ok && len(args) == 0 && strings.HasSuffix("."+unknown.Path, "."+parent) {
+	unknown, ok := errors.AsType[*explain.UnknownError](err)
+	if ok && len(args) == 0 && strings.HasSuffix("."+unknown.Path, "."+parent) {
 		for _, key := range unknown.Keys {
 			if strings.HasPrefix(parent+key, path) {
 				paths = append(paths, parent+key)

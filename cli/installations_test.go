@@ -116,10 +116,10 @@ func (c *clusterOfInstallations) installed(namespace, name, hash, kind, state st
 	}
 }
 
-// of returns an annotation of the inventory of an installation.
-func (c *clusterOfInstallations) of(namespace, name, annotation string) string {
+// of returns an annotation of the inventory of the installation reconcel in a namespace.
+func (c *clusterOfInstallations) of(namespace, annotation string) string {
 	c.Helper()
-	u, err := c.Resource(inventory.Resource).Namespace(namespace).Get(c.Context(), inventory.Name(name), metav1.GetOptions{})
+	u, err := c.Resource(inventory.Resource).Namespace(namespace).Get(c.Context(), inventory.Name("reconcel"), metav1.GetOptions{})
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -164,11 +164,11 @@ func TestTheOnlyInstallationIsFound(t *testing.T) {
 	c.reconcel("rollout status", 0, "KIND             STATE        REACHED  MESSAGE\nFoo.example.com  Progressing  2 of 10  \n", "")
 	c.reconcel("approve 1111111111", 3, "", "error: no change with the hash 1111111111 is held; 72b64afd9a  rule web for Foo.example.com: too much\n")
 	c.reconcel("approve 72b64afd9a", 0, "change 72b64afd9a approved\n", "")
-	if got := c.of("reconcel-system", "reconcel", inventory.AnnotationApproved); got != "72b64afd9a" {
+	if got := c.of("reconcel-system", inventory.AnnotationApproved); got != "72b64afd9a" {
 		t.Errorf("approved: %q", got)
 	}
 	c.reconcel("rollout pause foo", 0, "rollout of Foo.example.com paused\n", "")
-	if got := c.of("reconcel-system", "reconcel", inventory.AnnotationRollouts); !strings.Contains(got, `"state":"Paused"`) {
+	if got := c.of("reconcel-system", inventory.AnnotationRollouts); !strings.Contains(got, `"state":"Paused"`) {
 		t.Errorf("rollouts: %s", got)
 	}
 	c.reconcel("rollout status bar", 3, "", "error: no rollout of bar is in progress in reconcel-system/reconcel\n")
@@ -234,7 +234,7 @@ leader of reconcel-system/reconcel: ...`, "")
 	c.reconcel("tree configmap/shop-inventory -n team-a", 0, "NAMESPACE ...", "too much\ntoo much\ntoo much\nteam-a/reconcel: the rollout of ...")
 
 	c.reconcel("approve 2222222222", 0, "change 2222222222 approved\n", "")
-	if got := c.of("team-a", "reconcel", inventory.AnnotationApproved); got != "2222222222" {
+	if got := c.of("team-a", inventory.AnnotationApproved); got != "2222222222" {
 		t.Errorf("approved: %q", got)
 	}
 	c.reconcel("rollout resume bar", 0, "rollout of Bar.example.com resumed\n", "")
@@ -242,7 +242,7 @@ leader of reconcel-system/reconcel: ...`, "")
 		"-n reconcel-system --name reconcel, or -n team-a --name shop\n...")
 	c.reconcel("rollout undo Foo.example.com", 2, "", "error: several installations have a rollout of Foo.example.com, choose one: "+
 		"-n reconcel-system --name reconcel, or -n team-a --name reconcel\n...")
-	if got := c.of("team-a", "reconcel", inventory.AnnotationRollouts); !strings.Contains(got, `"state":"Failed"`) {
+	if got := c.of("team-a", inventory.AnnotationRollouts); !strings.Contains(got, `"state":"Failed"`) {
 		t.Errorf("a rollout is undone that was not chosen: %s", got)
 	}
 	c.reconcel("rollout undo foo -n team-a", 0, "rollout of Foo.example.com undone\n", "")

@@ -76,7 +76,7 @@ func TestRulesObjectsOnCluster(t *testing.T) {
 	reason("Active")
 
 	e2e.Kubectl(t, cluster, "delete", "crd", "rules.reconcel.dev")
-	p.Logs("Rules object deleted with its CustomResourceDefinition, its rules stay active", time.Minute)
+	p.Logs("Rules object deleted, its rules stay active", time.Minute)
 	e2e.Kubectl(t, cluster, "delete", "deployment", "web-1")
 	e2e.Kubectl(t, cluster, "wait", "--for=create", "deployment", "web-1", "--timeout=30s")
 	apply(string(definition))

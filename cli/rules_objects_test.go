@@ -220,8 +220,8 @@ func TestRulesObjects(t *testing.T) {
 	c.apply(rules.RulesResource, "default", fooRules("web", "nginx:1"))
 	c.hasImage("nginx:1")
 	c.says("web", `"type":"Ready"`, `"status":"True"`, `"reason":"Active"`, `"valid":true`, `"rules":1`, `"resources":1`, `"ready":1`)
-	c.apply(rules.RulesResource, "default", strings.Replace(fooRules("web", "nginx:2"), "template:", "tempalte:", 1))
-	typo := []string{`"Stalled"`, `"reason":"Invalid"`, `rules[0].children[0].tempalte: rule`, "did you mean 'template'?", `"valid":false`}
+	c.apply(rules.RulesResource, "default", strings.Replace(fooRules("web", "nginx:2"), "template:", "templates:", 1))
+	typo := []string{`"Stalled"`, `"reason":"Invalid"`, `rules[0].children[0].templates: rule`, "did you mean 'template'?", `"valid":false`}
 	c.says("web", typo...)
 	c.apply(rules.RulesResource, "default", strings.Replace(fooRules("other", "nginx:3"), "name: foo", "name: other", 1))
 	c.says("other", `"reason":"Active"`) // Both rules make one Deployment, which the resource reports.

@@ -111,7 +111,9 @@ func TestNothingIsForgottenUnread(t *testing.T) {
 	<-listed
 	rule := &rules.Rule{Name: "r"}
 	kinds := map[inventory.Key][]schema.GroupVersionKind{inventory.KeyOf(rule): {gvk}}
-	new(Engine).Cleanup.PruneKind(t.Context(), kinds, rule, w)
+	if err := new(Engine).Cleanup.PruneKind(t.Context(), kinds, rule, w); err != nil {
+		t.Error(err)
+	}
 	if len(kinds[inventory.KeyOf(rule)]) != 1 {
 		t.Error("the kind is forgotten, and something of it may be left")
 	}

@@ -11,7 +11,7 @@ import (
 
 // TestOldBooleansAreThoseOfKubectl compares with kubectl's reader and writer, in every case of the letters.
 func TestOldBooleansAreThoseOfKubectl(t *testing.T) {
-	for _, word := range strings.Fields("y n yes no on off true false null yep") {
+	for word := range strings.FieldsSeq("y n yes no on off true false null yep") {
 		for mask := range 1 << len(word) {
 			cased := []byte(word)
 			for i := range cased {

@@ -34,7 +34,8 @@ var rolloutShape = source.Shape{
 			Doc: "How many primaries a changed version reaches at a time: a number, or a percentage of all. " +
 				"The next ones follow when these are ready. By default it reaches all at once."},
 		{Name: "first", Value: orNothing(selectorShape.Schema()),
-			Doc: "A label selector of the primaries that a changed version reaches first. The others follow when these are ready."},
+			Doc: "A label selector of the primaries that a changed version reaches first. " +
+				"The others follow when these are ready."},
 		{Name: "onFailure", Value: failures.Schema(), Default: RolloutPause,
 			Doc: "What happens when a primary that the new version has reached is `Stalled`. It needs `maxUnavailable` or `first`."},
 	},

@@ -50,7 +50,7 @@ func tellRollout(stage *Stage) {
 	}
 	s.have("all to have a ConfigMap", map[string]int{"one": 10})
 	s.mark("ready", "one")
-	s.ready("all to be ready", 10)
+	s.ready("all to be ready")
 
 	s.Reload(rolloutTo("two", "pause"))
 	s.have("the first wave", map[string]int{"one": 8, "two": 2})
@@ -68,7 +68,7 @@ func tellRollout(stage *Stage) {
 
 	s.set(inventory.Paused)
 	s.mark("ready", "two")
-	s.ready("those to be ready", 10)
+	s.ready("those to be ready")
 	s.Restart()
 	s.have("a paused rollout not to go on", map[string]int{"one": 6, "two": 4})
 	s.set(inventory.Progressing)
@@ -78,7 +78,7 @@ func tellRollout(stage *Stage) {
 	s.Restart()
 	s.have("a restart not to begin it again", map[string]int{"one": 10})
 	s.mark("ready", "one")
-	s.ready("all to be ready as before", 10)
+	s.ready("all to be ready as before")
 
 	s.Reload(rolloutTo("three", "pause"))
 	s.have("another change to begin again", map[string]int{"one": 8, "three": 2})
@@ -128,7 +128,7 @@ func tellFirst(stage *Stage) {
 	}
 	s.have("all to have a ConfigMap", map[string]int{"one": 10})
 	s.mark("ready", "one")
-	s.ready("all to be ready", 10)
+	s.ready("all to be ready")
 
 	s.Reload(rolloutBy(first, "two", "pause"))
 	s.have("the first wave", map[string]int{"one": 8, "two": 2})
@@ -269,8 +269,9 @@ func (s rolling) mark(annotation, text string) {
 	}
 }
 
-// ready waits until so many Foos are Ready.
-func (s rolling) ready(what string, want int) {
+// ready waits until all ten Foos are Ready.
+func (s rolling) ready(what string) {
+	const want = 10
 	s.Helper()
 	s.Eventually(what, func() error {
 		list, err := s.resource("samplecontroller.k8s.io", "v1alpha1", "foos").List(s.Context, metav1.ListOptions{})

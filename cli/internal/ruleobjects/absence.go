@@ -13,6 +13,7 @@ import (
 
 	"reconcel/engine/outcome"
 	"reconcel/rules"
+	"reconcel/rules/syntax"
 )
 
 // An object counts as removed if that is known for removalSettle: it may be replaced, or its namespace or
@@ -89,18 +90,21 @@ func (o *Objects) decide(names []string, gone string, unknown error) {
 			}
 		case gone != "":
 			m.lose(gone)
-			o.Log.Warn("Rules object deleted with its "+gone+", its rules stay active", "name", name,
+			o.Log.Warn("Rules object deleted, its rules stay active", "object", o.logged(name), "reason", gone+" deleted",
 				"hint", "create it again; to remove its rules, delete it then")
 			signal(o.changed)
 		case m.since.IsZero():
 			m.since = now
 		case now.Sub(m.since) >= removalSettle:
 			delete(o.missing, name)
-			o.Log.Info("Rules object removed", "name", name)
+			o.Log.Info("Rules object removed", "object", o.logged(name))
 			signal(o.changed)
 		}
 	}
 }
+
+// logged returns how the log names an object.
+func (o *Objects) logged(name string) string { return syntax.Kind + "/" + o.Namespace + "/" + name }
 
 // What is deleted with all of its objects.
 const (

@@ -156,7 +156,7 @@ func conflict(rule string, at source.Pos, holder *unit) error {
 }
 
 // refuse refuses the units' own versions that are wrong, and reports whether there are any.
-func (n *composition) refuse(reason ruleobjects.Reason, wrong []error) (any bool) {
+func (n *composition) refuse(reason ruleobjects.Reason, wrong []error) (some bool) {
 	var youngest *pick
 	for i := range n.picks {
 		p := &n.picks[i]
@@ -165,13 +165,13 @@ func (n *composition) refuse(reason ruleobjects.Reason, wrong []error) (any bool
 		}
 		if of := errorsOf(p, wrong); len(of) > 0 {
 			p.refuse(reason, of...)
-			any = true
+			some = true
 		} else if youngest == nil || youngest.older(p.unit) {
 			youngest = p
 		}
 	}
-	if any || youngest == nil || reason == ruleobjects.InvalidForCluster && n.ranBefore(wrong) {
-		return any
+	if some || youngest == nil || reason == ruleobjects.InvalidForCluster && n.ranBefore(wrong) {
+		return some
 	}
 	// It is wrong together with the others, or has no position.
 	youngest.refuse(reason, wrong...)
@@ -191,19 +191,19 @@ func (n *composition) ranBefore(wrong []error) bool {
 
 // drop drops versions that were active last and are invalid now, and reports whether there are any. The language or
 // the policy has changed since.
-func (n *composition) drop(wrong []error) (any bool) {
+func (n *composition) drop(wrong []error) (some bool) {
 	for i := range n.picks {
 		p := &n.picks[i]
 		of := errorsOf(p, wrong)
 		if p.own || len(p.dropped) > 0 || len(of) == 0 {
 			continue
 		}
-		any, p.dropped = true, of
+		some, p.dropped = true, of
 		if len(p.wrong) == 0 {
 			p.reason, p.wrong, p.texts = ruleobjects.Invalid, of, p.last
 		}
 	}
-	return any
+	return some
 }
 
 // errorsOf returns the errors in the files of a unit.
