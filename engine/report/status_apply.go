@@ -32,25 +32,30 @@ const longestConflict = 2 * time.Second
 // status. After a conflict it reads the primary and retries once, because other
 // writers may often change fields that the rules do not write. If they change the
 // primary faster than it can be read and written, for longer than longestConflict, the status
-// is applied to any state: observedGeneration says which one it is about.
+// is then applied to any state: observedGeneration says which one it is about. Nothing but
+// the read tells the primary from a new one with its name: the API server ignores the UID in a
+// status.
 func (s *StatusDraft) applyBound(ctx context.Context, conditions []rules.Condition, desired map[string]any,
 	digest [16]byte, now time.Time) error {
-	again := func() (err error) {
-		if err = s.renew(ctx); err != nil || s.Gone {
+	again := func() error {
+		err, overtaken := s.renew(ctx), s.isOvertaken(now)
+		if s.Gone || err != nil && !(overtaken && errors.Is(err, decide.ErrStale)) {
 			return err
 		}
-		if desired, err = s.desired(conditions, s.Self.Fields().Set(), now); err != nil {
-			return err
+		if err == nil {
+			if desired, err = s.desired(conditions, s.Self.Fields().Set(), now); err != nil {
+				return err
+			}
 		}
-		return s.apply(ctx, desired, digest, s.Self.GetResourceVersion())
+		version := s.Self.GetResourceVersion()
+		if overtaken {
+			version = ""
+		}
+		return s.apply(ctx, desired, digest, version)
 	}
 	last := &s.Memory.Status
 	before := cmp.Or(last.Fields, s.Self.Fields())
-	version := s.Self.GetResourceVersion()
-	if s.isOvertaken(now) {
-		version = ""
-	}
-	err := s.apply(ctx, desired, digest, version)
+	err := s.apply(ctx, desired, digest, s.Self.GetResourceVersion())
 	if apierrors.IsConflict(err) {
 		err = again()
 	}
