@@ -39,9 +39,10 @@ type Memory struct {
 	Orphaning atomic.Bool // the primary is deleted without its children; set when an event shows it
 
 	Seen       sight
-	Reconciled bool   // reconciled at least once since the start
-	Requested  string // the last request to reconcile now that this process has seen, see rules.RequestOf
-	Kept       string // last reported objects that stay although no rule renders them
+	Reconciled bool          // reconciled at least once since the start
+	Requested  string        // the last request to reconcile now that this process has answered, see rules.RequestOf
+	Requests   decide.Damper // counts them
+	Kept       string        // last reported objects that stay although no rule renders them
 	Trouble    Trouble
 	Wordings   Wordings
 

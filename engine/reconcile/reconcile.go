@@ -194,13 +194,13 @@ func (p *Pass) Run(ctx context.Context) (outcome.Result, error) {
 	if p.Memory.Pause != plan.Running {
 		p.resume()
 	}
-	p.noteRequest()
+	request := p.noteRequest()
 	defer func() {
 		if !p.Stale {
 			p.Memory.StaleSince = time.Time{}
 		}
 	}()
-	total := p.Rules(ctx).After(p.RetryTimedOut())
+	total := p.Rules(ctx).After(p.RetryTimedOut()).After(request)
 	total = outcome.Worse(total, p.pruner.PruneOrphaned(ctx))
 	p.View.Forget()
 	if slices.ContainsFunc(p.View.Memory.Children, func(w *access.Written) bool { return w.Object != nil }) {

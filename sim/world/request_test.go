@@ -309,3 +309,44 @@ func TestRequestOfOtherForms(t *testing.T) {
 		}
 	})
 }
+
+// TestRequestsWithoutEnd has a writer that asks for another reconciliation every 100 milliseconds. Its children are written as often as
+// if their rendering changed that often. The last request is answered in the end.
+func TestRequestsWithoutEnd(t *testing.T) {
+	w := load(t, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"+fooRule("one", "", configMap("a")))
+	put(t, w, "../../examples/foo/foo.yaml")
+	settle(t, w)
+	before, began := len(w.Writes()), w.Now()
+	last := ""
+	for w.Now().Sub(began) < 40*time.Second {
+		last = w.Now().Format(time.RFC3339Nano)
+		request(t, w, last)
+		advance(t, w, 100*time.Millisecond)
+	}
+	if n := len(changed(w.Writes()[before:])); n < 50 || n > 110 {
+		t.Errorf("%d writes in %s", n, w.Now().Sub(began))
+	}
+	advance(t, w, time.Minute)
+	if got := w.Cluster().Find(configMapKind, "default", "a").GetAnnotations()[rules.AnnotationReconciledAt]; got != last {
+		t.Errorf("the child has the request %q, want %q", got, last)
+	}
+}
+
+// TestRequestThatIsTakenBack removes a request that was answered. Nothing follows, neither at rest nor after a restart.
+func TestRequestThatIsTakenBack(t *testing.T) {
+	w, _ := unsteadyWorld(t, unsteadyRules, slog.DiscardHandler)
+	request(t, w, "now")
+	settle(t, w)
+	before := len(w.Writes())
+	change(t, w, fooResource, "example-foo", `{"metadata":{"annotations":{"reconcel.dev/reconcile-at":null}}}`)
+	settle(t, w)
+	if err := w.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	advance(t, w, time.Minute)
+	for _, write := range w.Writes()[before:] {
+		if write.By == world.Controller {
+			t.Errorf("%s of %s %s %s follows", write.Verb, write.Kind.Kind, write.Name, write.Subresource)
+		}
+	}
+}

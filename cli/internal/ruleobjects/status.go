@@ -68,7 +68,7 @@ type reporter struct {
 	*Objects
 	inspect   func() engine.Inspection
 	written   map[string]writtenStatus // by the name of the file
-	forbidden map[string]time.Time     // since when a permission is missing
+	awaiting  map[string]time.Time     // since when something is awaited; see arrives
 	problem   outcome.Problem
 }
 
@@ -81,7 +81,7 @@ type writtenStatus struct {
 
 // Report keeps the status of the objects up to date while this process leads, until ctx ends.
 func (o *Objects) Report(ctx context.Context, inspect func() engine.Inspection) {
-	r := &reporter{Objects: o, inspect: inspect, written: map[string]writtenStatus{}, forbidden: map[string]time.Time{}}
+	r := &reporter{Objects: o, inspect: inspect, written: map[string]writtenStatus{}, awaiting: map[string]time.Time{}}
 	for ctx.Err() == nil {
 		began := time.Now()
 		if r.report(ctx) {
@@ -196,21 +196,25 @@ func (r *reporter) status(j *Judgement, all []plan.RuleInspection, was map[strin
 	}
 }
 
-// forbiddenAfter is how long a permission may be missing before a user has to grant it. It may arrive after the rules.
-const forbiddenAfter = 15 * time.Second
+// arrivesWithin is how long something may be missing before a user has to act. See arrives.
+const arrivesWithin = 15 * time.Second
+
+// arrives reports whether the rest of a change may still arrive: a permission that is granted, or the removal of a rule
+// from the object that had it. Tools apply what is new before they delete what is gone.
+func arrives(reason Reason) bool { return reason == Forbidden || reason == Conflict }
 
 // waits reports whether rules go on by themselves.
 func (r *reporter) waits(file string, reason Reason, own []plan.RuleInspection) bool {
-	if reason != Forbidden {
-		delete(r.forbidden, file)
+	if !arrives(reason) {
+		delete(r.awaiting, file)
 		return reason == RollingOut && !slices.ContainsFunc(own, func(i plan.RuleInspection) bool {
 			return i.Rollout != nil && i.Rollout.State == inventory.Failed
 		})
 	}
-	if r.forbidden[file].IsZero() {
-		r.forbidden[file] = time.Now()
+	if r.awaiting[file].IsZero() {
+		r.awaiting[file] = time.Now()
 	}
-	return time.Since(r.forbidden[file]) < forbiddenAfter
+	return time.Since(r.awaiting[file]) < arrivesWithin
 }
 
 // reasonOf returns what active rules of an object do, the most important first.
