@@ -146,11 +146,15 @@ func (ro *Rollout) PositionOf(uid types.UID, cached *watch.Object) uint64 {
 }
 
 // Reaches reports whether a primary has the new version. Cached is the object that the cache has under its name, or
-// nil.
-func (ro *Rollout) Reaches(uid types.UID, cached *watch.Object) bool {
+// nil. What came of a primary that has lost the label of the first ones no longer counts: it may get the label again.
+func (ro *Rollout) Reaches(req ident.Request, cached *watch.Object) bool {
 	ro.Mu.Lock()
 	defer ro.Mu.Unlock()
-	return ro.PositionOf(uid, cached) < ro.Progress.Reached
+	if ro.PositionOf(req.UID, cached) < ro.Progress.Reached {
+		return true
+	}
+	delete(ro.states, req)
+	return false
 }
 
 // Note records what came of a primary with the new version.

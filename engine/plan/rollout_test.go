@@ -3,11 +3,14 @@ package plan
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/engine/ident"
 	"reconcel/engine/inventory"
 	"reconcel/engine/outcome"
+	"reconcel/engine/watch"
 )
 
 // TestRolloutKnowsStatesAfterARecount makes the plan of the same program again, as the recount of another change does. What is known of
@@ -31,4 +34,29 @@ func TestRolloutKnowsStatesAfterARecount(t *testing.T) {
 	}
 	s := ActiveRules{Rollouts: map[schema.GroupKind]*Rollout{kind: rolloutTo("hash")}}
 	s.KnowStates(&Plan{}) // Without a rollout before, nothing is known.
+}
+
+// TestRolloutForgetsALostTurn has a canary that fails, loses its label, so that it goes back, and gets the label again. The failure from
+// before does not stop the rollout.
+func TestRolloutForgetsALostTurn(t *testing.T) {
+	req := ident.Request{Name: "one", UID: "one"}
+	with := func(canary string) *watch.Object {
+		u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "one", "uid": "one"}}}
+		u.SetLabels(map[string]string{"canary": canary})
+		return watch.NewObject(u, watch.Primary)
+	}
+	ro := &Rollout{first: []labels.Selector{labels.SelectorFromSet(labels.Set{"canary": "yes"})},
+		Progress: inventory.Rollout{Reached: afterFirst}, states: map[ident.Request]reached{}}
+	ro.Note(req, outcome.Outcome{State: outcome.Stalled})
+	for _, step := range []struct {
+		canary         string
+		reached, known bool
+	}{{"yes", true, true}, {"no", false, false}, {"yes", true, false}} {
+		if got := ro.Reaches(req, with(step.canary)); got != step.reached {
+			t.Errorf("with canary: %s, the rollout reaches the primary: %v", step.canary, got)
+		}
+		if _, known := ro.states[req]; known != step.known {
+			t.Errorf("with canary: %s, its state is known: %v", step.canary, known)
+		}
+	}
 }

@@ -220,7 +220,7 @@ func (e *Router) enqueueReached(before, now *plan.PrimaryKind) {
 	for o := range cache.All() {
 		req := ident.RequestFor(now.GVK.GroupKind(), o)
 		if slices.ContainsFunc([]*plan.PrimaryKind{before, now}, func(pk *plan.PrimaryKind) bool {
-			return pk.Next != nil && pk.Rollout.Reaches(req.UID, o)
+			return pk.Next != nil && pk.Rollout.Reaches(req, o)
 		}) {
 			e.add(req)
 		}

@@ -58,7 +58,7 @@ func (e *Reconciler) Begin(ctx context.Context, pl *plan.Plan, req ident.Request
 		e.Memories.Lose(req)
 		return nil, nil // Enqueued again as soon as the cache has listed it.
 	}
-	if primary.Next != nil && primary.Rollout.Reaches(req.UID, cached) {
+	if primary.Next != nil && primary.Rollout.Reaches(req, cached) {
 		primary = primary.Next
 	}
 	admitted := pl.Admitted.Load()
