@@ -23,13 +23,13 @@ const removalSettle = 2 * time.Second
 // An absence is the state of an object that is not there.
 type absence struct {
 	since time.Time // when it was first known that it may be removed; zero: not yet
-	lost  bool      // it was deleted with its namespace or its resource
+	with  string    // what it was deleted with: its namespace or its resource, or ""
 	why   string    // its rules stay active, or ""
 }
 
 // lose records what the object was deleted with.
 func (a *absence) lose(with string) {
-	a.lost, a.why = true, "it was deleted with its "+with+", its rules stay active"
+	a.with, a.why = with, "it was deleted with its "+with+", its rules stay active"
 }
 
 // settleAbsences decides about missing objects until ctx ends.
@@ -66,7 +66,7 @@ func (o *Objects) undecided() (names []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(o.missing)) {
-		if !o.missing[name].lost {
+		if o.missing[name].with == "" {
 			names = append(names, name)
 		}
 	}

@@ -1,7 +1,9 @@
 package ruleobjects
 
 import (
+	"bytes"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +25,7 @@ type Object struct {
 	Why  string
 
 	live *unstructured.Unstructured // nil if it is lost
+	with string                     // what it was deleted with, if it is lost and that is known
 }
 
 // objectOf returns an object as a file. Its metadata are left out: with a
@@ -35,6 +38,35 @@ func objectOf(u *unstructured.Unstructured) *Object {
 	delete(content, "status")
 	o.File.Data, o.Err = yamltext.Marshal(content)
 	return o
+}
+
+// Keep returns the active version of a lost object with a note of what it was deleted with. So the next process knows
+// it, too, when the namespace or the CustomResourceDefinition is there again.
+func (o *Object) Keep(active []source.File) []source.File {
+	if o.with == "" {
+		return active
+	}
+	active = slices.Clone(active)
+	for i := range active {
+		if f := &active[i]; deletedWith(*f) == "" {
+			f.Data = slices.Concat(f.Data, noteOf(o.with))
+		}
+	}
+	return active
+}
+
+// noteOf returns the comment that ends the file of an object that was deleted with something. No other file of an
+// object has comments.
+func noteOf(with string) []byte { return []byte("# deleted with its " + with + "\n") }
+
+// deletedWith returns what an object was deleted with, by the note in its file, or "".
+func deletedWith(f source.File) string {
+	for _, with := range []string{home, definition} {
+		if bytes.HasSuffix(f.Data, noteOf(with)) {
+			return with
+		}
+	}
+	return ""
 }
 
 // Rules returns how many rules the object has.

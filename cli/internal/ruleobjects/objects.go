@@ -21,6 +21,7 @@ import (
 
 	"reconcel/engine/outcome"
 	"reconcel/rules"
+	"reconcel/rules/source"
 )
 
 // listEvery is the interval of attempts to list the objects for the first time.
@@ -137,7 +138,7 @@ func (o *Objects) List() (all []Object, unknown error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(o.missing)) {
-		lost := Object{Lost: true, Why: o.missing[name].why}
+		lost := Object{Lost: true, Why: o.missing[name].why, with: o.missing[name].with}
 		lost.File.Name = fileName(o.Namespace, name)
 		all = append(all, lost)
 	}
@@ -148,15 +149,20 @@ func (o *Objects) List() (all []Object, unknown error) {
 	return all, o.unknown
 }
 
-// Expect names the files of objects that were there when the rules became active last.
-func (o *Objects) Expect(files []string) {
+// Expect takes the files of objects that were there, or were lost, when the rules became active last.
+func (o *Objects) Expect(files []source.File) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, file := range files {
-		if name := nameOf(file); o.all[name] == nil && o.missing[name] == nil {
-			o.missing[name] = &absence{}
-			signal(o.absent)
+	for _, f := range files {
+		name := nameOf(f.Name)
+		if o.all[name] != nil || o.missing[name] != nil {
+			continue
 		}
+		o.missing[name] = &absence{}
+		if with := deletedWith(f); with != "" {
+			o.missing[name].lose(with)
+		}
+		signal(o.absent)
 	}
 }
 

@@ -59,7 +59,7 @@ func (w *Watch) compose(ctx context.Context, c *contents, last versions) *compos
 	next := &composition{unknown: c.unknown, incomplete: c.unknown != nil && !last.known}
 	for i := range c.units {
 		u := &c.units[i]
-		p := pick{unit: u, last: last.of[u.name]}
+		p := pick{unit: u, last: u.object.Keep(last.of[u.name])}
 		p.own = !u.lost && digestOf(u.files, u.unread) != digestOf(p.last, nil)
 		next.picks = append(next.picks, p)
 	}

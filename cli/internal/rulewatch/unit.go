@@ -56,14 +56,14 @@ func versionsOf(files []source.File) versions {
 	return v
 }
 
-// objects returns the names of the files that are objects.
-func (v versions) objects() (names []string) {
-	for name := range v.of {
+// objects returns the files that are objects.
+func (v versions) objects() (files []source.File) {
+	for name, of := range v.of {
 		if name != "" {
-			names = append(names, name)
+			files = append(files, of...)
 		}
 	}
-	return names
+	return files
 }
 
 // nothing stands for the rules of an installation without any, so that this is known after a restart, too.
