@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -135,9 +136,10 @@ func (c *content) annotations(before map[string]string) (map[string]string, erro
 	return all, nil
 }
 
-// Rejected are rules files that are not active, because they are invalid.
+// Rejected are rules files or objects that are not active, because they are invalid.
 type Rejected struct {
-	Hash string `json:"hash"` // identifies the files
+	Hash string `json:"hash"`           // identifies the files
+	What string `json:"what,omitempty"` // what they are; "" for rules files
 	// Active: the files are active all the same, because only the schemas of the cluster make them invalid.
 	Active bool      `json:"active,omitempty"`
 	Since  time.Time `json:"since"`
@@ -147,7 +149,7 @@ type Rejected struct {
 
 // String says what is wrong, and which rules are active.
 func (r *Rejected) String() string {
-	text := "rules files rejected, the last valid rules are active: "
+	text := cmp.Or(r.What, "rules files") + " rejected, the last valid rules are active: "
 	if r.Active {
 		text = "active rules are not valid for the schemas of the cluster: "
 	}
@@ -164,7 +166,9 @@ func (inv *Inventory) SetRejected(ctx context.Context, r *Rejected) error {
 	return inv.change(ctx, func(c *content) error {
 		before := c.rejected
 		if c.rejected = r; r != nil && before != nil && before.Hash == r.Hash {
-			c.rejected = &Rejected{Hash: r.Hash, Active: r.Active, Since: before.Since, Errors: r.Errors, More: r.More}
+			kept := *r
+			kept.Since = before.Since
+			c.rejected = &kept
 		}
 		return nil
 	})

@@ -3,13 +3,15 @@ package source
 import (
 	"cmp"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
 // PathAt returns the path of the key or value at a position, such as rules[0].children[1].template, or "" if the
-// position is in none. Only the first document of a file counts.
-func PathAt(file File, at Pos) string {
+// position is in none. A map begins at its first key: there, a message is about the key only if it quotes the key.
+// Only the first document of a file counts.
+func PathAt(file File, at Pos, message string) string {
 	t := newText(file)
 	docs, _ := t.load()
 	if len(docs) == 0 {
@@ -30,7 +32,8 @@ func PathAt(file File, at Pos) string {
 				visit(child, of+"["+strconv.Itoa(i)+"]")
 			case yaml.MappingNode:
 				key := n.Content[i-i%2]
-				if !t.after(key, at) {
+				ofMap := i == 0 && t.pos(key) == at && !quotes(message, key.Value)
+				if !ofMap && !t.after(key, at) {
 					visit(child, joinPath(of, key.Value))
 				}
 			}
@@ -38,6 +41,11 @@ func PathAt(file File, at Pos) string {
 	}
 	visit(docs[0], "")
 	return path
+}
+
+// quotes reports whether a message has a text in quotes.
+func quotes(message, text string) bool {
+	return strings.Contains(message, strconv.Quote(text)) || strings.Contains(message, "'"+text+"'")
 }
 
 // after reports whether a node begins after a position.

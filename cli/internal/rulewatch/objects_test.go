@@ -433,3 +433,26 @@ func TestObjectsBesideFiles(t *testing.T) {
 	write(t, s.file, named("a", "d"))
 	s.follows("a d b c", "Rules home/one: ")
 }
+
+// TestObjectsWithMistakesInWholeMaps names the map that lacks a key, and each path once.
+func TestObjectsWithMistakesInWholeMaps(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.mustStart()
+	s.apply("child", "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- {name: a, for: {apiVersion: example.com/v1, kind: A}, children: [{id: one}]}\n")
+	s.apply("none", "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\n")
+	s.apply("null", "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules: null\n")
+	s.follows("", `Rules home/child: rules[0].children[0]: rule "a": children[0] "one": missing template`, "Rules home/none: missing rules",
+		"Rules home/null: rules: is empty")
+	if text := s.watch.State().Record().String(); !strings.HasPrefix(text, "Rules objects rejected, the last valid rules are active: Rules home/child: ") {
+		t.Errorf("an installation says %q", text)
+	}
+	s.end()
+	s.file = t.TempDir() + "/rules.yaml"
+	write(t, s.file, named("b"))
+	s.mustStart()
+	s.follows("b", "Rules home/child: ", "Rules home/none: ", "Rules home/null: ")
+	if text := s.watch.State().Record().String(); !strings.HasPrefix(text, "rules files or Rules objects rejected, ") {
+		t.Errorf("an installation with files and objects says %q", text)
+	}
+}

@@ -13,7 +13,7 @@ import (
 	"reconcel/rules/source"
 )
 
-// A State identifies the active rules files and the rejected ones. Its JSON is
+// A State identifies the active rules and the rejected ones. Its JSON is
 // documented. It is immutable.
 type State struct {
 	Hash     string    `json:"hash"`  // of the active files
@@ -28,6 +28,8 @@ type Rejected struct {
 	Hash   string    `json:"hash"`
 	Since  time.Time `json:"since"`
 	Errors []string  `json:"errors"`
+
+	what string
 }
 
 // An installation records so many errors, and so many bytes of each: annotations have a limit.
@@ -44,7 +46,7 @@ func (s *State) Record() *inventory.Rejected {
 	switch {
 	case s.Rejected != nil:
 		all = s.Rejected.Errors
-		r = &inventory.Rejected{Hash: s.Rejected.Hash, Since: s.Rejected.Since}
+		r = &inventory.Rejected{Hash: s.Rejected.Hash, What: s.Rejected.what, Since: s.Rejected.Since}
 	case len(all) == 0:
 		return nil
 	}
@@ -64,9 +66,9 @@ func (s *State) activated(hash digest) *State {
 	return now
 }
 
-func (s *State) rejected(hash digest, wrong []error) *State {
+func (s *State) rejected(what string, hash digest, wrong []error) *State {
 	now := *s
-	now.Rejected = &Rejected{hash.String(), time.Now(), texts(wrong)}
+	now.Rejected = &Rejected{hash.String(), time.Now(), texts(wrong), what}
 	return &now
 }
 

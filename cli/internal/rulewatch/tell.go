@@ -3,6 +3,7 @@ package rulewatch
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"reconcel/cli/internal/ruleobjects"
 	"reconcel/rules/source"
@@ -40,10 +41,11 @@ func inObject(files []source.File, e *source.Error) string {
 		if f.Name != e.Pos.File {
 			continue
 		}
-		if path := source.PathAt(f, e.Pos); path != "" {
-			return path + ": " + e.Text()
+		text := e.Text()
+		if path := source.PathAt(f, e.Pos, e.Message); path != "" && !strings.HasPrefix(text, path+": ") {
+			return path + ": " + text
 		}
-		return e.Text()
+		return text
 	}
 	return e.Error()
 }

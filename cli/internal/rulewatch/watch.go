@@ -228,6 +228,17 @@ func (w *Watch) follow(ctx context.Context, c *contents) {
 	w.matched()
 }
 
+// what says what the rules are.
+func (w *Watch) what() string {
+	switch {
+	case w.Objects == nil:
+		return "rules files"
+	case len(w.first.files)+len(w.first.unread) == 0:
+		return "Rules objects"
+	}
+	return "rules files or Rules objects"
+}
+
 // matched records that all files and objects are active.
 func (w *Watch) matched() {
 	if w.State().Rejected != nil {
@@ -250,7 +261,7 @@ func (w *Watch) postpone(c *contents, wait time.Duration, wrong []error) (news b
 	c.reason, c.retry = reason, time.Now().Add(wait)
 	w.Metrics.rejected()
 	if news || w.State().Rejected == nil {
-		w.publish(w.State().rejected(c.hash, wrong))
+		w.publish(w.State().rejected(w.what(), c.hash, wrong))
 	}
 	return news
 }
@@ -279,7 +290,7 @@ func (w *Watch) reject(all []error) {
 	} else {
 		w.Log.Error("rules not reloaded, the last valid rules stay active", "errors", len(all))
 	}
-	w.Reject("the rules files are invalid, the last valid rules stay active: " + summary(all))
+	w.Reject("the " + w.what() + " are invalid, the last valid rules stay active: " + summary(all))
 }
 
 // split returns the errors of rules one by one.
