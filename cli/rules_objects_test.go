@@ -353,6 +353,38 @@ func TestRulesObjectWithoutPermission(t *testing.T) {
 	c.says("web", `"reason":"Active"`)
 }
 
+// TestNewRulesObjectIsInProgress has an object of which reconcel has not written the status yet.
+func TestNewRulesObjectIsInProgress(t *testing.T) {
+	t.Parallel()
+	c := newControlled(t)
+	c.apply(rules.RulesResource, "default", fooRules("web", "nginx:1"))
+	if observed, _, _ := unstructured.NestedInt64(c.get(rules.RulesResource, "web").Object, "status", "observedGeneration"); observed != -1 {
+		t.Errorf("the observed generation is %d: kstatus takes an object without one for ready", observed)
+	}
+	c.start("--rules-objects")
+	c.says("web", `"reason":"Active"`)
+}
+
+// TestRulesObjectWhoseStatusIsRejected has an object whose status cannot be written, because the object is too large, for example.
+func TestRulesObjectWhoseStatusIsRejected(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{
+		apierrors.NewRequestEntityTooLargeError("limit is 3145728"),
+		apierrors.NewInternalError(errors.New("etcdserver: request is too large")),
+	} {
+		c := newControlled(t)
+		c.served.Cluster.Fail(sim.Failure{Verb: "apply", Kind: schema.GroupKind{Group: "reconcel.dev", Kind: "Rules"}, Name: "large", Subresource: "status", Times: sim.Always, Err: err})
+		c.apply(rules.RulesResource, "default", strings.Replace(fooRules("large", "nginx:1"), "name: foo", "name: other", 1))
+		c.apply(rules.RulesResource, "default", fooRules("web", "nginx:1"))
+		c.start("--rules-objects")
+		c.says("web", `"reason":"Active"`)
+		c.end()
+		if !strings.Contains(c.log.String(), `msg="status of Rules objects not written, will retry" object=Rules/default/large`) {
+			t.Errorf("the log does not say it:\n%s", c.log)
+		}
+	}
+}
+
 // TestRulesObjectsAreOneSource has the same source of objects everywhere, with files and without.
 func TestRulesObjectsAreOneSource(t *testing.T) {
 	objects, both := &runFlags{rulesObjects: true}, &runFlags{rulesObjects: true, rules: ruleFiles{paths: []string{"rules.yaml"}}}

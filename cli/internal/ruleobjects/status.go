@@ -96,7 +96,7 @@ func (o *Objects) Report(ctx context.Context, inspect func() engine.Inspection) 
 	}
 }
 
-// report writes each status that differs, and reports whether it wrote any.
+// report writes each status that differs, and reports whether it tried to write any.
 func (r *reporter) report(ctx context.Context) (wrote bool) {
 	now := r.inspect()
 	if now.State != engine.Leads {
@@ -118,31 +118,39 @@ func (r *reporter) report(ctx context.Context) (wrote bool) {
 			before.uid == o.live.GetUID() && reflect.DeepEqual(before.status, status) && time.Since(before.at) < insistEvery {
 			continue
 		}
-		if !r.write(ctx, o.live, status) {
+		wrote = true
+		err := r.write(ctx, o.live, status)
+		if ctx.Err() == nil && r.problem.IsNews(err) {
+			r.Log.Warn("status of Rules objects not written, will retry", "object",
+				r.logged(o.live.GetName()), "error", err)
+		}
+		switch {
+		case err == nil, isOfObject(err):
+			r.written[file] = writtenStatus{o.live.GetUID(), status, time.Now()}
+		case !apierrors.IsInternalError(err): // Which may be of the object: it is too large for etcd.
 			return wrote
 		}
-		r.written[file] = writtenStatus{o.live.GetUID(), status, time.Now()}
-		wrote = true
 	}
 	return wrote
 }
 
+// isOfObject reports whether the API server rejects the status of one object, and not of all.
+func isOfObject(err error) bool { return outcome.IsRejection(err) && !outcome.IsForbidden(err) }
+
 // write writes a status.
-func (r *reporter) write(ctx context.Context, of *unstructured.Unstructured, status map[string]any) bool {
+func (r *reporter) write(ctx context.Context, of *unstructured.Unstructured, status map[string]any) error {
 	body, err := json.Marshal(map[string]any{"apiVersion": of.GetAPIVersion(), "kind": of.GetKind(),
 		"metadata": map[string]any{"name": of.GetName(), "namespace": of.GetNamespace(), "uid": string(of.GetUID())},
 		"status":   status})
-	if err == nil {
-		_, err = r.Client.Resource(rules.RulesResource).Namespace(of.GetNamespace()).Patch(ctx, of.GetName(),
-			types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: managedfields.Manager, Force: new(true)}, "status")
+	if err != nil {
+		return err
 	}
+	_, err = r.Client.Resource(rules.RulesResource).Namespace(of.GetNamespace()).Patch(ctx, of.GetName(),
+		types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: managedfields.Manager, Force: new(true)}, "status")
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return true // It is gone, or another object has its name.
+		return nil // It is gone, or another object has its name.
 	}
-	if ctx.Err() == nil && r.problem.IsNews(err) {
-		r.Log.Warn("status of Rules objects not written, will retry", "error", err)
-	}
-	return err == nil
+	return err
 }
 
 // has reports whether a status has all that another one has, and nothing of reconcel's besides.
