@@ -16,9 +16,9 @@ const (
 	Kind       = "Rules"
 )
 
-// maxRules is the maximum number of rules in all files together. A rule counts once for
+// MaxRules is the maximum number of rules in all files together. A rule counts once for
 // each of its kinds.
-const maxRules = 1024
+const MaxRules = 1024
 
 var documentShape = source.Shape{
 	Doc: "Rules of reconcel: which objects a resource owns, and what its status is.",
@@ -31,7 +31,7 @@ var documentShape = source.Shape{
 			"an expression, a map or list is data with " +
 			"`${...}`. `name(parameter type, ...)` is a function. Values are computed when the rules load."},
 		{Name: "rules", Doc: "The rules. All files of one reconcel form one set.", Required: true,
-			Value: &source.Schema{Type: source.Types{"array"}, Items: ruleShape.Schema(), MaxItems: new(maxRules)}},
+			Value: &source.Schema{Type: source.Types{"array"}, Items: ruleShape.Schema(), MaxItems: new(MaxRules)}},
 		{Name: "status", Doc: "What reconcel reports about the object. In a file, it is ignored.", Value: anything},
 	},
 	Wrong: map[string]source.WrongKey{
@@ -78,7 +78,7 @@ func (f *File) ParseAgain(files []source.File) (*File, error) {
 
 // share adds what an earlier version of a file has, and reports whether it does: a rule may be one too many now.
 func (p *parser) share(earlier part) bool {
-	if len(p.file.Rules)+len(earlier.rules) > maxRules {
+	if len(p.file.Rules)+len(earlier.rules) > MaxRules {
 		return false
 	}
 	for _, r := range earlier.rules {
@@ -168,8 +168,8 @@ func (p *parser) readDocument(v source.Value) {
 		rules.Errorf("is empty").Hint = "write rules: [] for no rules"
 	}
 	for _, item := range rules.Items() {
-		if len(p.file.Rules) >= maxRules {
-			v.ErrorAt(item.Pos(), "more than %d rules", maxRules)
+		if len(p.file.Rules) >= MaxRules {
+			v.ErrorAt(item.Pos(), "more than %d rules", MaxRules)
 			return
 		}
 		p.readRule(item)

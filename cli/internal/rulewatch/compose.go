@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"reconcel/cli/internal/judge"
 	"reconcel/cli/internal/ruleobjects"
 	"reconcel/rules"
 	"reconcel/rules/source"
+	"reconcel/rules/syntax"
 )
 
 // A composition are rules of which each unit has its own version, if it is valid, or else the one that was active
@@ -75,7 +77,7 @@ func (w *Watch) compose(ctx context.Context, c *contents, last versions) *compos
 		case ctx.Err() != nil:
 			return nil
 		case err == nil:
-		case reason == ruleobjects.Invalid && w.separate(next.picks):
+		case reason == ruleobjects.Invalid && (w.separate(next.picks) || w.limit(next.picks)):
 			continue
 		case next.refuse(reason, split(err)):
 			continue
@@ -131,6 +133,8 @@ func (w *Watch) separate(picks []pick) bool {
 			case holder == nil:
 				holders[name.Value] = p
 				continue
+			case holder == p:
+				continue // Compiling tells if that is wrong.
 			case !p.own && !holder.own:
 				continue // Compiling tells.
 			case p.own && (!holder.own || holder.older(p.unit)):
@@ -143,6 +147,38 @@ func (w *Watch) separate(picks []pick) bool {
 		}
 	}
 	return false
+}
+
+// limit refuses the versions of units with which there would be too many rules, and reports whether there were any. Of
+// the units that have more rules than before, the older ones come first.
+func (w *Watch) limit(picks []pick) (some bool) {
+	count := func(files []source.File) int { return len(w.namesIn(files)) }
+	room := syntax.MaxRules
+	var growing []*pick
+	for i := range picks {
+		p := &picks[i]
+		files, _ := p.version()
+		if p.own && count(p.files) > count(p.last) {
+			growing, files = append(growing, p), p.last
+		}
+		room -= count(files)
+	}
+	slices.SortStableFunc(growing, func(a, b *pick) int {
+		if a.older(b.unit) {
+			return -1
+		}
+		return 1
+	})
+	for _, p := range growing {
+		if more := count(p.files) - count(p.last); more <= room {
+			room -= more
+			continue
+		}
+		some = true
+		p.refuse(ruleobjects.Invalid, fmt.Errorf("has %d rules, and with those of all other files and objects there are "+
+			"more than %d rules", count(p.files), syntax.MaxRules))
+	}
+	return some
 }
 
 // conflict says which other unit has a rule.

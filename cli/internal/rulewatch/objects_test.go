@@ -3,6 +3,7 @@ package rulewatch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -455,4 +456,26 @@ func TestObjectsWithMistakesInWholeMaps(t *testing.T) {
 	if text := s.watch.State().Record().String(); !strings.HasPrefix(text, "rules files or Rules objects rejected, ") {
 		t.Errorf("an installation with files and objects says %q", text)
 	}
+}
+
+// TestObjectsWithTooManyRules has an object with which there are too many rules. The ones that are younger become active.
+func TestObjectsWithTooManyRules(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.mustStart()
+	many := func(prefix string, n int) (names []string) {
+		for i := range n {
+			names = append(names, fmt.Sprint(prefix, i))
+		}
+		return names
+	}
+	first := many("m", 1000)
+	s.apply("m", named(first...))
+	s.follows(strings.Join(first, " "))
+	const tooMany = "has 30 rules, and with those of all other files and objects there are more than 1024 rules"
+	s.apply("a", named(many("a", 30)...))
+	s.apply("z", named("z1", "z2"))
+	s.follows(strings.Join(append(first, "z1", "z2"), " "), "Rules home/a: "+tooMany)
+	s.apply("a", named("a1"))
+	s.follows("a1 " + strings.Join(append(first, "z1", "z2"), " "))
 }

@@ -2,6 +2,7 @@ package rulewatch
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -26,13 +27,15 @@ func (n *composition) rejected() (all []error) {
 	return all
 }
 
-// told returns an error in an object with its path instead of a line, which nobody sees.
+// told returns an error in an object with its name, and its path instead of a line, which nobody sees.
 func (p *pick) told(err error) error {
-	e, ok := errors.AsType[*source.Error](err)
-	if !ok || p.name == "" {
+	if p.name == "" {
 		return err
 	}
-	return errors.New(p.name + ": " + inObject(p.texts, e))
+	if e, ok := errors.AsType[*source.Error](err); ok {
+		return errors.New(p.name + ": " + inObject(p.texts, e))
+	}
+	return fmt.Errorf("%s: %w", p.name, err)
 }
 
 // inObject tells an error with its path in an object.

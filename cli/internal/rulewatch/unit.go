@@ -122,7 +122,7 @@ func (w *Watch) orNothing(files []source.File) []source.File {
 	return files
 }
 
-// namesIn returns the names of the rules in files, with their positions.
+// namesIn returns the names of the rules in files, with their positions: of each rule as often as it counts.
 func (w *Watch) namesIn(files []source.File) []source.String {
 	of := digestOf(files, nil)
 	if names, known := w.names[of]; known {
@@ -131,9 +131,7 @@ func (w *Watch) namesIn(files []source.File) []source.String {
 	names := []source.String{}
 	parsed, _ := syntax.Parse(files)
 	for _, r := range parsed.Rules {
-		if !slices.ContainsFunc(names, func(s source.String) bool { return s.Value == r.Name.Value }) {
-			names = append(names, r.Name)
-		}
+		names = append(names, r.Name)
 	}
 	w.names[of] = names
 	return names
