@@ -29,6 +29,9 @@ A hash stands for one change of one rule. If the rule changes again before the
 approval, the new change has another hash. Without a hash, approve lists the
 changes that are held.
 
+The annotation reconcel.dev/approve of a Rules object approves changes of its rules,
+too: its value has their hashes, separated by spaces or commas.
+
 approve looks in all installations of the cluster, unless you give -n or --name.
 It needs the permissions get and update for the ConfigMap of the inventory, and list
 for ConfigMaps to find it without -n and --name.

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -306,6 +308,16 @@ func TestRulesObjectsInADryRun(t *testing.T) {
 // TestHeldRulesObject removes a child with many objects, which is held until the object is as before.
 func TestHeldRulesObject(t *testing.T) {
 	t.Parallel()
+	c := newHolding(t)
+	c.apply(rules.RulesResource, "default", withoutChildren("web"))
+	c.says("web", `"Stalled"`, `"reason":"Held"`, "reconcel approve ", `"valid":true`)
+	c.apply(rules.RulesResource, "default", fooRules("web", "nginx:1"))
+	c.says("web", `"reason":"Active"`)
+}
+
+// newHolding returns a cluster with 13 Foos, and the object web, which reconcel --rules-objects follows.
+func newHolding(t *testing.T) *controlled {
+	t.Helper()
 	c := newControlled(t)
 	for i := range 12 {
 		c.apply(devFoos, "default", strings.ReplaceAll(readText(t, "../examples/foo/foo.yaml"), "example-foo", fmt.Sprintf("foo-%d", i)))
@@ -313,12 +325,116 @@ func TestHeldRulesObject(t *testing.T) {
 	c.apply(rules.RulesResource, "default", fooRules("web", "nginx:1"))
 	c.start("--rules-objects")
 	c.says("web", `"reason":"Active"`, `"resources":13`, `"ready":13`)
-	none := fooRules("web", "nginx:1")
-	none = none[:strings.Index(none, "  children:")]
-	c.apply(rules.RulesResource, "default", none)
-	c.says("web", `"Stalled"`, `"reason":"Held"`, "reconcel approve ", `"valid":true`)
-	c.apply(rules.RulesResource, "default", fooRules("web", "nginx:1"))
+	return c
+}
+
+func (c *controlled) deployments() int {
+	c.Helper()
+	list, err := c.client.Resource(devDeployments).Namespace("default").List(c.Context(), metav1.ListOptions{})
+	if err != nil {
+		c.Fatal(err)
+	}
+	return len(list.Items)
+}
+
+// approvalInText finds what a message says to write into an object.
+var approvalInText = regexp.MustCompile(`or annotate Rules/web with reconcel\.dev/approve: \\?"([0-9a-f]{10})\\?"`)
+
+// withoutChildren returns the object web, or one with the same rule under another name, without its children.
+func withoutChildren(name string) string {
+	text := fooRules(name, "nginx:1")
+	return text[:strings.Index(text, "  children:")]
+}
+
+// approving returns a Rules object that approves changes.
+func approving(text, hashes string) string {
+	return strings.Replace(text, "metadata:\n", "metadata:\n  annotations: {reconcel.dev/approve: \""+hashes+"\"}\n", 1)
+}
+
+// TestChangeApprovedInItsObject holds a change until the object of the rule approves it, which another object cannot.
+func TestChangeApprovedInItsObject(t *testing.T) {
+	t.Parallel()
+	c := newHolding(t)
+	other := strings.Replace(withoutChildren("other"), "name: foo", "name: other", 1)
+	c.apply(rules.RulesResource, "default", other)
+	c.says("other", `"reason":"Active"`)
+	c.apply(rules.RulesResource, "default", withoutChildren("web"))
+	c.says("web", `"reason":"Held"`, "reconcel approve ")
+	status, _ := json.Marshal(c.get(rules.RulesResource, "web").Object["status"])
+	found := approvalInText.FindSubmatch(status)
+	if found == nil {
+		t.Fatalf("the status does not say what to write into the object:\n%s", status)
+	}
+	hash := string(found[1])
+	c.apply(rules.RulesResource, "default", approving(other, hash))
+	c.apply(rules.RulesResource, "default", approving(withoutChildren("web"), "0123456789"))
+	c.start("--rules-objects")
+	c.eventually("the change is held after a restart", func() bool { return strings.Contains(c.log.String(), "changed rule is held") })
+	c.rests(0)
+	if n := c.deployments(); n != 13 {
+		t.Errorf("%d of 13 Deployments are there although another object approves the change", n)
+	}
+	c.says("web", `"reason":"Held"`)
+	c.end()
+	c.apply(rules.RulesResource, "default", approving(withoutChildren("web"), "0123456789, "+hash))
+	c.start("--rules-objects")
+	c.eventually("the change takes effect", func() bool { return c.deployments() == 0 })
 	c.says("web", `"reason":"Active"`)
+	c.rests(0)
+	before := len(c.writes())
+	if written := c.rests(before); len(written) > 0 {
+		t.Errorf("with the hash of an earlier change, this is written at rest: %q", written)
+	}
+}
+
+// TestChangeApprovedByItsOwnCommit applies a change with its approval, whose hash plan foretells.
+func TestChangeApprovedByItsOwnCommit(t *testing.T) {
+	t.Parallel()
+	empty := strings.Split(fooRules("web", ""), "rules:\n")[0] + "rules: []\n"
+	for name, change := range map[string]struct{ to, done string }{
+		"a child is removed": {withoutChildren("web"), ""},
+		"a rule is removed":  {empty, `"rule removed, deleting its objects" rule=foo`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newHolding(t)
+			kubeconfig, err := c.served.WriteKubeconfig(filepath.Join(t.TempDir(), "kubeconfig"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(t.TempDir(), "web.yaml")
+			plan := func(text string) string {
+				t.Helper()
+				write(t, file, text)
+				var out, errs bytes.Buffer
+				a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
+				if code := a.main([]string{"plan", "-f", file, "--kubeconfig", kubeconfig}); code > 1 {
+					t.Fatalf("plan ends with %d\n%s%s", code, &errs, &out)
+				}
+				return out.String()
+			}
+			foretold := plan(change.to)
+			hash := approvalInText.FindStringSubmatch(foretold)
+			if hash == nil {
+				t.Fatalf("plan does not say what to write into the object:\n%s", foretold)
+			}
+			approved := approving(change.to, hash[1])
+			if foretold := plan(approved); strings.Contains(foretold, "Held until approved") {
+				t.Errorf("plan holds a change that its object approves:\n%s", foretold)
+			}
+			c.apply(rules.RulesResource, "default", approved)
+			c.eventually("the change takes effect", func() bool {
+				if change.done != "" {
+					return strings.Contains(c.log.String(), change.done)
+				}
+				return c.deployments() == 0
+			})
+			c.says("web", `"reason":"Active"`)
+			if strings.Contains(c.log.String(), "changed rule is held") {
+				t.Errorf("the change was held:\n%s", c.log)
+			}
+		})
+	}
 }
 
 // TestRulesObjectThatRollsOut changes a rule in waves: the first resource fails, so that the change is undone.

@@ -80,7 +80,7 @@ func (l *loader) compiler(src *syntax.Rule) *compiler {
 		within: map[*source.Expr]*letEntry{}, reads: childReads{},
 	}
 	c.rule = &Rule{
-		Name: src.Name.Value, Pos: src.Pos, GVK: parseGVK(src.For.APIVersion.Value, src.For.Kind.Value),
+		Name: src.Name.Value, Pos: src.Pos, Origin: src.Origin, GVK: parseGVK(src.For.APIVersion.Value, src.For.Kind.Value),
 		Selector: labels.Everything(), vars: map[string]variable{}, idCalls: map[string]idCall{},
 		Selection: src.For.Entry, Ordered: src.Teardown.Value == "ordered", RequeueAfter: src.RequeueAfter.Value,
 		finalizes:       len(src.Finalize) > 0,

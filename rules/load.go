@@ -51,7 +51,7 @@ func compile(earlier *earlierRules, sources []source.File, unread []*source.Erro
 	for _, d := range file.Definitions {
 		l.definitions(d)
 	}
-	p := &Program{sources: sources}
+	p := &Program{sources: sources, documents: file.Documents}
 	reused := map[*syntax.Rule]bool{}
 	known := earlier.finder(file, sources)
 	covered := map[*expr.Definition]bool{}
@@ -260,7 +260,8 @@ func (c *earlierRules) finder(file *syntax.File, sources []source.File) func(wri
 		}
 		for i, r := range written {
 			was := before[i]
-			if was.Pos != r.Pos || was.Digest != r.Digest || was.Definitions != nil || r.Definitions != nil {
+			if was.Pos != r.Pos || was.Origin != r.Origin || was.Digest != r.Digest ||
+				was.Definitions != nil || r.Definitions != nil {
 				return nil
 			}
 			found = append(found, c.rules[kindOfRule{was.Name.Value,

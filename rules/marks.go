@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"reconcel/rules/syntax"
 )
 
 // Labels, annotations and finalizers that mark reconcel's objects.
@@ -35,6 +37,8 @@ const (
 	// AnnotationReconciledAt on a child is the value for which it was last applied, see RequestOf.
 	AnnotationReconcileAt  = "reconcel.dev/reconcile-at"
 	AnnotationReconciledAt = "reconcel.dev/reconciled-at"
+	// AnnotationApprove on a Rules object approves held changes of its rules.
+	AnnotationApprove = syntax.AnnotationApprove
 	// AnnotationStatus on a primary whose kind has no conditions is the status, reason and
 	// message of Ready as JSON, if a rule asks for it.
 	AnnotationStatus = "reconcel.dev/status"

@@ -12,12 +12,14 @@ import (
 
 	"reconcel/rules/expr"
 	"reconcel/rules/source"
+	"reconcel/rules/syntax"
 )
 
 // A Program is a compiled set of rules. It is immutable and safe for concurrent
 // use.
 type Program struct {
 	sources     []source.File
+	documents   []syntax.Document
 	primaries   []*Primary
 	expressions []Expression
 	reads       Reads
@@ -38,6 +40,21 @@ func (p *Program) Incomplete() bool { return p.incomplete }
 // Sources returns the files that the program was compiled from.
 func (p *Program) Sources() []source.File { return p.sources }
 
+// Approves reports whether the document that has a rule, in this or another version, approves a change of it.
+func (p *Program) Approves(of *Rule, hash string) bool {
+	return slices.ContainsFunc(p.documents, func(d syntax.Document) bool {
+		return d.Origin == of.Origin && slices.Contains(d.Approved, hash)
+	})
+}
+
+// ObjectOf returns the name of the Rules object that has a rule, in this or another version, or "" for none.
+func (p *Program) ObjectOf(of *Rule) string {
+	if slices.ContainsFunc(p.documents, func(d syntax.Document) bool { return d.Origin == of.Origin }) {
+		return of.Origin.Object
+	}
+	return ""
+}
+
 // Reads returns what is read of the objects of each kind.
 func (p *Program) Reads() Reads { return p.reads }
 
@@ -56,6 +73,7 @@ type Primary struct {
 type Rule struct {
 	Name       string
 	Pos        source.Pos
+	Origin     syntax.Origin
 	Digest     source.Digest           // of all that it is compiled from
 	GVK        schema.GroupVersionKind // of a rule for the cluster: BundleKind
 	Selection  string                  // for or for[0], as errors show it

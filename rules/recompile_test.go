@@ -114,3 +114,33 @@ func described(l *Loaded) (all []string) {
 	}
 	return all
 }
+
+// TestRecompileObjects keeps which object has a rule, and what the object approves, in files that change and in others.
+func TestRecompileObjects(t *testing.T) {
+	named := func(name, approved string) source.File {
+		return source.File{Name: name + ".yaml", Data: []byte("apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nmetadata:\n  name: " + name +
+			"\n  annotations: {reconcel.dev/approve: \"" + approved + "\"}\nrules:\n- name: " + name + "\n  for: {apiVersion: v1, kind: ConfigMap}\n")}
+	}
+	l := Compile([]source.File{named("one", "1111111111"), named("two", "")})
+	renamed := named("one", "2222222222, 3333333333")
+	renamed.Data = []byte(strings.Replace(string(renamed.Data), "  name: one\n", "  name: uno\n", 1))
+	for _, next := range [][]source.File{{renamed, named("two", "")}, {renamed, named("two", "4444444444\n5555555555")}} {
+		l = l.Recompile(next)
+	}
+	if err := l.Errors.Err(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range l.Program.Primaries()[0].Rules {
+		of := r.Name + " of " + l.Program.ObjectOf(r) + ":"
+		for _, hash := range []string{"1111111111", "2222222222", "3333333333", "4444444444", "5555555555"} {
+			if l.Program.Approves(r, hash) {
+				of += " " + hash
+			}
+		}
+		got = append(got, of)
+	}
+	if diff := cmp.Diff([]string{"one of uno: 2222222222 3333333333", "two of two: 4444444444 5555555555"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -82,24 +82,24 @@ func (a *Admission) activate(ctx context.Context, was *inventory.Recorded,
 	for i := range changed {
 		c := &changed[i]
 		excess := a.Excess(was, c, counts[c.Of])
-		if excess != "" && was.Approved(c.Hash()) {
-			s.Used = append(s.Used, c.Hash())
-			excess = ""
-		}
 		if excess == "" && !c.InWaves() {
 			continue
 		}
 		last := plan.RunningRule(was, old, c)
+		if excess != "" && Approved(was, pl.Loaded, c, last) {
+			s.Used = append(s.Used, c.Hash())
+			excess = ""
+		}
 		switch {
 		case excess != "":
-			s.Holds[c.Of] = a.Hold(c, excess, counts[c.Of], last)
+			s.Holds[c.Of] = a.Hold(pl.Loaded, c, excess, counts[c.Of], last)
 			if counts[c.Of].Unlisted != nil {
 				s.CountAgain = a.Clock.Now().Add(recheckEvery)
 			}
 			if last != nil {
 				earlier = append(earlier, last)
 			}
-		case last != nil: // Else no primary could wait for the new version.
+		case c.InWaves() && last != nil: // Else no primary could wait for the new version.
 			s.AddToRollout(c, last)
 		}
 	}

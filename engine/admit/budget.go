@@ -46,21 +46,35 @@ func (a *Admission) Excess(was *inventory.Recorded, c *plan.Change, t *plan.Dele
 	return ""
 }
 
-// Hold returns the hold of a change with an excess.
-func (a *Admission) Hold(c *plan.Change, excess string, t *plan.DeletionCount, last *rules.Rule) plan.Hold {
-	h := plan.Hold{Hash: c.Hash(), Since: c.Old.Digest, Brief: excess + "; to approve: " + a.approval(c.Hash()),
-		Suspends: last == nil}
+// Approved reports whether a user has approved a change, with a command or in the Rules object of the rule.
+func Approved(was *inventory.Recorded, loaded *rules.Program, c *plan.Change, last *rules.Rule) bool {
+	if was.Approved(c.Hash()) {
+		return true
+	}
+	of := c.Newest(last)
+	return of != nil && loaded.Approves(of, c.Hash())
+}
+
+// Hold returns the hold of a change with an excess. The program has the change.
+func (a *Admission) Hold(loaded *rules.Program, c *plan.Change, excess string, t *plan.DeletionCount,
+	last *rules.Rule) plan.Hold {
+	approval := "; to approve: " + a.approval(loaded, c, last)
+	h := plan.Hold{Hash: c.Hash(), Since: c.Old.Digest, Brief: excess + approval, Suspends: last == nil}
 	if names := t.Named(); names != "" {
 		excess += ": " + names
 	}
-	h.Message = excess + "; to approve: " + a.approval(c.Hash())
+	h.Message = excess + approval
 	return h
 }
 
-// approval returns the command that approves a change.
-func (a *Admission) approval(hash string) string {
-	return "reconcel approve " + hash + " " +
+// approval says how to approve a change.
+func (a *Admission) approval(loaded *rules.Program, c *plan.Change, last *rules.Rule) string {
+	text := "reconcel approve " + c.Hash() + " " +
 		inventory.Stored{Namespace: a.Options.Namespace, Installation: a.Options.Name}.Flags()
+	if of := c.Newest(last); of != nil && loaded.ObjectOf(of) != "" {
+		text += fmt.Sprintf(", or annotate Rules/%s with %s: %q", loaded.ObjectOf(of), rules.AnnotationApprove, c.Hash())
+	}
+	return text
 }
 
 // CountDeletions counts what changed rules would delete and replace, from the caches and without a

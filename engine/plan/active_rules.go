@@ -65,6 +65,14 @@ type Change struct {
 	Now *rules.Rule // nil: it is removed, and so are its objects
 }
 
+// Newest returns the version that a change leads to or, if it removes the rule, the last one, which may be nil.
+func (c *Change) Newest(last *rules.Rule) *rules.Rule {
+	if c.Now != nil {
+		return c.Now
+	}
+	return last
+}
+
 // Hash identifies a change. A user approves one change, and not a later one of the rule.
 func (c *Change) Hash() string {
 	h := sha256.New()

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"reconcel/engine/access"
+	"reconcel/engine/admit"
 	"reconcel/engine/cleanup"
 	"reconcel/engine/discover"
 	"reconcel/engine/ident"
@@ -108,9 +109,14 @@ func (v *Preview) Held(ctx context.Context, ran *inventory.Recorded) (held []inv
 	}
 	for i := range changed {
 		c := &changed[i]
-		if excess := e.Admission.Excess(ran, c, counts[c.Of]); excess != "" && !ran.Approved(c.Hash()) {
+		excess := e.Admission.Excess(ran, c, counts[c.Of])
+		if excess == "" {
+			continue
+		}
+		loaded, last := e.Plan.Load().Loaded, plan.RunningRule(ran, v.before, c)
+		if !admit.Approved(ran, loaded, c, last) {
 			held = append(held, inventory.HeldChange{Rule: c.Key.Rule, Kind: c.Key.Kind, Hash: c.Hash(),
-				Message: e.Admission.Hold(c, excess, counts[c.Of], nil).Message})
+				Message: e.Admission.Hold(loaded, c, excess, counts[c.Of], last).Message})
 		}
 	}
 	return held, nil

@@ -12,6 +12,7 @@ import (
 type File struct {
 	Rules       []*Rule
 	Definitions []*Definitions  // of each document that has any
+	Documents   []Document      // that are rules, in their order
 	PassedOver  []*source.Error // notes about documents of other APIs
 
 	parts map[string]part // of each source without errors and definitions, by name
@@ -21,6 +22,7 @@ type File struct {
 type part struct {
 	text       []byte
 	rules      []*Rule
+	documents  []Document
 	passedOver []*source.Error
 }
 
@@ -28,6 +30,7 @@ type part struct {
 type Rule struct {
 	Pos    source.Pos // of the rule's first key
 	Digest source.Digest
+	Origin Origin
 	Name   source.String
 	For    For
 	// Others are the other kinds that the rule is for. The file has the rule once for

@@ -1,15 +1,60 @@
 package syntax
 
 import (
+	"cmp"
 	"slices"
+	"strings"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"reconcel/rules/source"
 )
 
+// AnnotationApprove on a Rules object has the hashes of held changes of its rules that take effect, separated by spaces
+// or commas.
+const AnnotationApprove = group + "/approve"
+
+// An Origin says which Rules object or file has a rule.
+type Origin struct {
+	Object string // the name of the Rules object; "": the document is only read as a file
+	File   string // "" for an object: it may come as several files
+}
+
+// A Document has rules.
+type Document struct {
+	Origin
+	Approved []string // hashes of changes
+}
+
+// documentOf returns the document in a file with these metadata.
+func documentOf(file string, metadata source.Value) Document {
+	d := Document{Origin: Origin{Object: cmp.Or(metadata.Peek("name").Scalar(), ObjectIn(file))}}
+	if d.Object == "" {
+		d.File = file
+	}
+	d.Approved = strings.FieldsFunc(metadata.Peek("annotations").Peek(AnnotationApprove).Scalar(),
+		func(r rune) bool { return unicode.IsSpace(r) || r == ',' })
+	return d
+}
+
+// objectPrefix begins the names of the files that are objects.
+const objectPrefix = Kind + " "
+
+// ObjectFile returns the name of the file that stands for a Rules object.
+func ObjectFile(namespace, name string) string { return objectPrefix + namespace + "/" + name }
+
+// ObjectIn returns the name of the Rules object that a file stands for, or "" for another file.
+func ObjectIn(file string) string {
+	id, found := strings.CutPrefix(file, objectPrefix)
+	if _, name, parted := strings.Cut(id, "/"); found && parted && !strings.Contains(name, "/") {
+		return name
+	}
+	return ""
+}
+
 // A document is also the Rules object that kubectl and others apply, so it may have what an object has. Nothing of it
-// changes what the rules do.
+// changes what the rules do, and AnnotationApprove says when they do it.
 var (
 	objectMetadataShape = source.Shape{
 		Doc: "The metadata of the Rules object that the document is in a cluster.",

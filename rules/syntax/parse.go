@@ -67,10 +67,11 @@ func (f *File) ParseAgain(files []source.File) (*File, error) {
 			continue
 		}
 		errs, definitions, ruled, passed := p.Count(), len(p.file.Definitions), len(p.file.Rules), len(p.file.PassedOver)
+		documents := len(p.file.Documents)
 		p.readFile(file)
 		if p.Count() == errs && len(p.file.Definitions) == definitions {
 			p.file.parts[file.Name] = part{file.Data, slices.Clone(p.file.Rules[ruled:]),
-				slices.Clone(p.file.PassedOver[passed:])}
+				slices.Clone(p.file.Documents[documents:]), slices.Clone(p.file.PassedOver[passed:])}
 		}
 	}
 	return p.file, p.Err(files...)
@@ -90,6 +91,7 @@ func (p *parser) share(earlier part) bool {
 		p.names[r.Name.Value] = r.Name.Pos
 	}
 	p.file.Rules = append(p.file.Rules, earlier.rules...)
+	p.file.Documents = append(p.file.Documents, earlier.documents...)
 	p.file.PassedOver = append(p.file.PassedOver, earlier.passedOver...)
 	return true
 }
@@ -152,7 +154,9 @@ func (p *parser) readDocument(v source.Value) {
 		return
 	}
 	t := v.Table(&documentShape)
-	checkObject(v, t.Key("metadata"))
+	metadata := t.Key("metadata")
+	checkObject(v, metadata)
+	p.file.Documents = append(p.file.Documents, documentOf(v.Pos().File, metadata))
 	p.readDefinitions(t.Key("define"))
 	begin := len(p.Expressions())
 	defer func() {

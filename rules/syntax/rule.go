@@ -119,7 +119,8 @@ func (p *parser) readRule(v source.Value) {
 	if name := v.Peek("name"); name.IsText() && name.Scalar() != "" {
 		v = v.Rule(name.Scalar())
 	}
-	r := &Rule{Pos: v.Pos(), Digest: v.Digest("for", "rollout", "schema"), Definitions: p.defined}
+	r := &Rule{Pos: v.Pos(), Digest: v.Digest("for", "rollout", "schema"), Definitions: p.defined,
+		Origin: p.file.Documents[len(p.file.Documents)-1].Origin}
 	t := v.Table(&ruleShape)
 	r.Name = p.readName(v, t.Key("name"))
 	kinds := []For{{}}

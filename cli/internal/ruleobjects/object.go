@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,14 +27,17 @@ type Object struct {
 	with string                     // what it was deleted with, if it is lost and that is known
 }
 
-// objectOf returns an object as a file. Its metadata are left out: with a
-// name, the parser would judge how the text is written, which is only how this function writes it.
+// objectOf returns an object as a file. Of its metadata, only what it approves is left: with a name, the parser would
+// judge how the text is written, which is only how this function writes it.
 func objectOf(u *unstructured.Unstructured) *Object {
-	o := &Object{File: source.File{Name: fileName(u.GetNamespace(), u.GetName())}, Created: u.GetCreationTimestamp().Time,
-		live: u}
+	o := &Object{File: source.File{Name: syntax.ObjectFile(u.GetNamespace(), u.GetName())},
+		Created: u.GetCreationTimestamp().Time, live: u}
 	content := maps.Clone(u.Object)
 	delete(content, "metadata")
 	delete(content, "status")
+	if approved := u.GetAnnotations()[syntax.AnnotationApprove]; approved != "" {
+		content["metadata"] = map[string]any{"annotations": map[string]any{syntax.AnnotationApprove: approved}}
+	}
 	o.File.Data, o.Err = yamltext.Marshal(content)
 	return o
 }
@@ -62,7 +64,7 @@ func noteOf(with string) []byte { return []byte("# deleted with its " + with + "
 // deletedWith returns what an object was deleted with, by the note in its file, or "".
 func deletedWith(f source.File) string {
 	for _, with := range []string{home, definition} {
-		if bytes.HasSuffix(f.Data, noteOf(with)) {
+		if bytes.HasSuffix(f.Data, slices.Concat([]byte("\n"), noteOf(with))) { // Text in the rules is indented.
 			return with
 		}
 	}
@@ -77,17 +79,3 @@ func (o *Object) Rules() int {
 	all, _ := o.live.Object["rules"].([]any)
 	return len(all)
 }
-
-// prefix begins the names of the files that are objects.
-const prefix = syntax.Kind + " "
-
-func fileName(namespace, name string) string { return prefix + namespace + "/" + name }
-
-// IsObject reports whether a file is an object, by its name.
-func IsObject(file string) bool {
-	id, found := strings.CutPrefix(file, prefix)
-	return found && strings.Count(id, "/") == 1
-}
-
-// nameOf returns the name of the object that is a file.
-func nameOf(file string) string { return file[strings.LastIndex(file, "/")+1:] }

@@ -22,6 +22,7 @@ import (
 	"reconcel/engine/outcome"
 	"reconcel/rules"
 	"reconcel/rules/source"
+	"reconcel/rules/syntax"
 )
 
 // listEvery is the interval of attempts to list the objects for the first time.
@@ -139,7 +140,7 @@ func (o *Objects) List() (all []Object, unknown error) {
 	defer o.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(o.missing)) {
 		lost := Object{Lost: true, Why: o.missing[name].why, with: o.missing[name].with}
-		lost.File.Name = fileName(o.Namespace, name)
+		lost.File.Name = syntax.ObjectFile(o.Namespace, name)
 		all = append(all, lost)
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.all)) {
@@ -154,7 +155,7 @@ func (o *Objects) Expect(files []source.File) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, f := range files {
-		name := nameOf(f.Name)
+		name := syntax.ObjectIn(f.Name)
 		if o.all[name] != nil || o.missing[name] != nil {
 			continue
 		}

@@ -21,6 +21,7 @@ import (
 	"reconcel/engine/outcome"
 	"reconcel/engine/plan"
 	"reconcel/rules"
+	"reconcel/rules/syntax"
 )
 
 // A Reason says what became of the rules of an object: it is that of its conditions.
@@ -107,7 +108,7 @@ func (r *reporter) report(ctx context.Context) (wrote bool) {
 	live := maps.Clone(r.all)
 	r.mu.Unlock()
 	for _, file := range slices.Sorted(maps.Keys(judged)) {
-		j, o := judged[file], live[nameOf(file)]
+		j, o := judged[file], live[syntax.ObjectIn(file)]
 		if o == nil || j.live == nil || o.live.GetUID() != j.live.GetUID() {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 
 	"reconcel/cli/internal/ruleobjects"
 	"reconcel/rules/source"
+	"reconcel/rules/syntax"
 )
 
 // rejected returns what is wrong with the versions of units that are not picked, in the words of its author.
@@ -93,7 +94,7 @@ func (w *Watch) judgeObjects() {
 // told returns errors about active rules, those in objects with their paths.
 func (w *Watch) told(all []error) (told []error) {
 	for _, err := range all {
-		if e, ok := errors.AsType[*source.Error](err); ok && ruleobjects.IsObject(e.Pos.File) {
+		if e, ok := errors.AsType[*source.Error](err); ok && syntax.ObjectIn(e.Pos.File) != "" {
 			err = errors.New(e.Pos.File + ": " + inObject(w.active.Sources, e))
 		}
 		told = append(told, err)

@@ -22,7 +22,7 @@ type unit struct {
 
 // unitOf returns the name of the unit that a file belongs to.
 func unitOf(file string) string {
-	if ruleobjects.IsObject(file) {
+	if syntax.ObjectIn(file) != "" {
 		return file
 	}
 	return ""
