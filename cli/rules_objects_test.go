@@ -240,6 +240,7 @@ func TestRulesObjects(t *testing.T) {
 	c.says("web", `"reason":"Active"`, `"valid":true`)
 	c.apply(rules.RulesResource, "default", fooRules("younger", "nginx:3"))
 	c.says("younger", `"reason":"Conflict"`, "is also in Rules default/web")
+	c.says("younger", `"Stalled"`, `"reason":"Conflict"`) // As nothing has come that would end it.
 	c.rests(0)
 	before := len(c.writes())
 	if written := c.rests(before); len(written) > 0 {
@@ -253,6 +254,29 @@ func TestRulesObjects(t *testing.T) {
 	}
 	c.delete("younger")
 	c.eventually("the removal is announced", func() bool { return strings.Contains(c.log.String(), `"rule removed, deleting its objects" rule=foo`) })
+}
+
+// TestRenamedRulesObject renames an object as Flux does: it applies the new one, and then deletes the old one. Nobody has
+// to act, so the new one is never stalled.
+func TestRenamedRulesObject(t *testing.T) {
+	t.Parallel()
+	c := newControlled(t)
+	c.start("--rules-objects")
+	c.apply(rules.RulesResource, "default", fooRules("web", "nginx:1"))
+	c.says("web", `"reason":"Active"`)
+	before := c.served.Cluster.ChangeCount()
+	c.apply(rules.RulesResource, "default", fooRules("site", "nginx:1"))
+	c.says("site", `"Reconciling"`, `"reason":"Conflict"`)
+	c.delete("web")
+	c.says("site", `"reason":"Active"`, `"ready":1`)
+	for _, change := range c.served.Cluster.Changes(before) {
+		if change.New == nil {
+			continue
+		}
+		if text, _ := json.Marshal(change.New.Object["status"]); change.New.GetName() == "site" && strings.Contains(string(text), "Stalled") {
+			t.Errorf("for a moment, the new object has the status\n%s", text)
+		}
+	}
 }
 
 // TestRulesObjectsFromFilesAndBack moves rules from a file to an object and back. No child is written.

@@ -67,10 +67,10 @@ const insistEvery = time.Minute
 // A reporter writes the status of objects.
 type reporter struct {
 	*Objects
-	inspect   func() engine.Inspection
-	written   map[string]writtenStatus // by the name of the file
-	awaiting  map[string]time.Time     // since when something is awaited; see arrives
-	problem   outcome.Problem
+	inspect  func() engine.Inspection
+	written  map[string]writtenStatus // by the name of the file
+	awaiting map[string]time.Time     // since when something is awaited; see arrives
+	problem  outcome.Problem
 }
 
 // A writtenStatus is what was written last.
