@@ -1,0 +1,91 @@
+package ecosystem
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"reconcel/rules/syntax"
+)
+
+// TestManyRulesObjects measures 500 Rules objects of two rules each: the start until all are active, the time from a change
+// of one to its first child, and the sizes of reconcel's ConfigMaps, which must be below the limit of the API.
+func TestManyRulesObjects(t *testing.T) {
+	if os.Getenv("RECONCEL_FIGURES") == "" {
+		t.Skip("set RECONCEL_FIGURES=1 to measure")
+	}
+	const objects = 500
+	r := newRepository(t)
+	r.commit(commit{does: "the kinds", foos: 3})
+	r.reconcel.Kill()
+	text := func(i int, version string) *unstructured.Unstructured {
+		u := &unstructured.Unstructured{}
+		name := fmt.Sprintf("many%d", i)
+		body := "apiVersion: " + syntax.APIVersion + "\nkind: " + syntax.Kind + "\nmetadata: {name: " + name + ", namespace: default}\nrules:\n" +
+			rule(name+"a", name+"a", version) + rule(name+"b", name+"b", version)
+		body = strings.ReplaceAll(body, "kind: Foo}", "kind: Foo, selector: {matchLabels: {set: "+name+"}}}")
+		if err := yaml.Unmarshal([]byte(body), &u.Object); err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	apply := func(u *unstructured.Unstructured) {
+		t.Helper()
+		if err := r.flux.Client().Patch(t.Context(), u, client.Apply, client.FieldOwner("author"), client.ForceOwnership); err != nil { //nolint:staticcheck // of any kind
+			t.Fatal(err)
+		}
+	}
+	for i := range objects {
+		apply(text(i, "1"))
+	}
+	foo := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte("{apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo, metadata: {name: measured, namespace: default, labels: {set: many7}}, spec: {deploymentName: a, replicas: 1}}"), &foo.Object); err != nil {
+		t.Fatal(err)
+	}
+	apply(foo)
+	load := func() string { return strings.TrimSpace(string(readFile(t, "/proc/loadavg"))) }
+	version := func() string {
+		return fmt.Sprint(r.field("ConfigMap", "default", "measured-many7a", "data", "version"))
+	}
+	began := time.Now()
+	r.reconcel = nil
+	r.start()
+	t.Logf("running after %v (load %s)", time.Since(began), load())
+	r.until("the first child is there", version, "1")
+	t.Logf("first child after %v", time.Since(began))
+	r.until("all objects are Active", func() string {
+		active := 0
+		for _, u := range r.All() {
+			if u.GetKind() == syntax.Kind && strings.Contains(fmt.Sprint(u.Object["status"]), "reason:Active") {
+				active++
+			}
+		}
+		return fmt.Sprint(active)
+	}, fmt.Sprint(objects))
+	t.Logf("all say Active after %v (load %s)", time.Since(began), load())
+	for i := range 5 {
+		want := fmt.Sprint(i + 2)
+		changed := time.Now()
+		apply(text(7, want))
+		r.until("the child has version "+want, version, want)
+		t.Logf("a change of one object reaches its child after %v (load %s)", time.Since(changed), load())
+	}
+	for _, u := range r.All() {
+		if u.GetKind() == "ConfigMap" && strings.HasPrefix(u.GetName(), "reconcel") {
+			text, err := u.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%s has %d bytes", u.GetName(), len(text))
+			if len(text) > 1<<20 {
+				t.Errorf("%s is larger than 1 MiB", u.GetName())
+			}
+		}
+	}
+}
