@@ -278,7 +278,7 @@ func rule(name, child, version string) string {
 `, name, child, version)
 }
 
-func typo(rule string) string { return strings.Replace(rule, "template:", "tempalte:", 1) }
+func typo(rule string) string { return strings.Replace(rule, "template:", "templates:", 1) }
 
 // TestFlux tells stories of a repository that Flux applies. No step happens outside of the folder.
 func TestFlux(t *testing.T) {
