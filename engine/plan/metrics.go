@@ -287,9 +287,9 @@ func (c Census) Collect(to chan<- prometheus.Metric) {
 	for rule, total := range pl.ruleTotals() {
 		total.collect(rule, to)
 	}
-	for kind, ro := range pl.Rollouts {
+	for kind := range pl.Primaries {
 		stopped := 0
-		if ro.State().Stopped(kind.String(), "") != "" {
+		if ro := pl.Rollouts[kind]; ro != nil && ro.State().Stopped(kind.String(), "") != "" {
 			stopped = 1
 		}
 		to <- gauge(rolloutStopped, stopped, kind.String())
