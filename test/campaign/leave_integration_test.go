@@ -10,8 +10,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
 	"reconcel/test/oracle"
@@ -48,7 +50,13 @@ func (r *faultRun) clear(ctx context.Context, mode alone) {
 	}
 	if r.Group != "" {
 		carts := r.world.Client.Resource(r.carts()).Namespace(r.namespace)
-		list, err := carts.List(ctx, metav1.ListOptions{})
+		var list *unstructured.UnstructuredList
+		var err error
+		// The API server answers 404 for a moment after a change of the versions.
+		_ = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 15*time.Second, true, func(context.Context) (bool, error) {
+			list, err = carts.List(ctx, metav1.ListOptions{})
+			return !apierrors.IsNotFound(err), nil
+		})
 		if err != nil {
 			r.Errorf("clean up: %v", err)
 			return
