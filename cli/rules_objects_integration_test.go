@@ -65,6 +65,7 @@ func TestRulesObjectsOnCluster(t *testing.T) {
 	reason("Invalid")
 	e2e.Kubectl(t, cluster, "delete", "deployment", "web-0")
 	e2e.Kubectl(t, cluster, "wait", "--for=create", "deployment", "web-0", "--timeout=30s")
+	e2e.Rest(t, 5*time.Second) // The status tells at most every two seconds that web-0 is ready again.
 	since := time.Now()
 	e2e.Rest(t, 5*time.Second)
 	for what := range writes(t, cluster, since) {
