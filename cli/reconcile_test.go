@@ -52,7 +52,7 @@ func (d *devServer) breaks() {
 	}
 }
 
-// TestReconcileCommand asks for a reconciliation of a Foo whose Deployment is broken, of a paused one, and of what is none.
+// TestReconcileCommand reconciles a Foo whose Deployment is broken, a paused Foo, and objects that no rule is for.
 func TestReconcileCommand(t *testing.T) {
 	t.Parallel()
 	folder := devFolder(t)

@@ -7,7 +7,7 @@ import (
 	"reconcel/engine/inventory"
 )
 
-// TestRolloutStatus prints rollouts: one of which some resources come first, and one of all resources alike.
+// TestRolloutStatus prints rollouts with and without rollout.first.
 func TestRolloutStatus(t *testing.T) {
 	var out bytes.Buffer
 	c := rolloutCommand{&printer{stdout: &out, stderr: &out}}

@@ -493,7 +493,7 @@ func TestRulesObjectWithoutPermission(t *testing.T) {
 	c.says("web", `"reason":"Active"`)
 }
 
-// TestNewRulesObjectIsInProgress has an object of which reconcel has not written the status yet.
+// TestNewRulesObjectIsInProgress has an object whose status reconcel has not written yet.
 func TestNewRulesObjectIsInProgress(t *testing.T) {
 	t.Parallel()
 	c := newControlled(t)

@@ -40,7 +40,7 @@ func (b *builder) marks(key string, n *source.Node, ours []entryBytes) {
 	b.layers(key, own, ours)
 }
 
-// layers writes the labels or annotations of layers, of which later ones take precedence.
+// layers writes labels or annotations from several maps. Later maps take precedence.
 func (b *builder) layers(key string, own *op, ours []entryBytes) {
 	b.run = append(append(expr.AppendString(b.run, key), ':'), '{')
 	var layers []op

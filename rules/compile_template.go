@@ -289,7 +289,7 @@ const (
 	opNamespace                 // lit, the child's namespace
 	opOwner                     // lit, the owner reference
 	opOwnerUID                  // the annotation that replaces an owner reference
-	opMarks                     // labels or annotations: ops are layers of them, of which later ones take precedence
+	opMarks                     // labels or annotations: ops are maps of them, later ones take precedence
 	opMetadata                  // evaluates metadata, for the operations without prog
 	opSecret                    // a Secret's data that contains expressions
 	opIgnorable                 // lit, ops, unless the field is ignored

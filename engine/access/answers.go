@@ -231,7 +231,7 @@ func (f *Failure) Standing(hash [16]byte) error {
 	return &outcome.PostponedError{Err: f.err}
 }
 
-// ShareBackoff lets the failures of writes of which one is repeated at a time count for each of them.
+// ShareBackoff gives writes that are repeated one at a time the same number of failures.
 func ShareBackoff(of []*Written) {
 	most := 0
 	for _, w := range of {

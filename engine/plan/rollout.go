@@ -102,7 +102,7 @@ func (ro *Rollout) goOn(state inventory.RolloutState, from inventory.Rollout) {
 	}
 }
 
-// orElse separates selectors of which one is enough. No selector contains it.
+// orElse separates alternative selectors. No selector contains it.
 const orElse = "; "
 
 // selectorsIn returns the selectors in a text.

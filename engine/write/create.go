@@ -141,7 +141,7 @@ func (p *ChildWriter) created(ctx context.Context, c *creation) (decide.Step, er
 // creation has failed takes its turn after those that did not, the oldest attempt
 // first, and they share one backoff.
 
-// A turn is what becomes of one missing object.
+// A turn is the attempt to create one missing object, with its result.
 type turn struct {
 	d      *rules.Desired
 	w      *access.Written

@@ -53,7 +53,8 @@ func (o *Objects) settleAbsences(ctx context.Context) {
 	}
 }
 
-// retryAfter returns when to look again at missing objects: never if there are none.
+// retryAfter returns a channel that receives when missing objects are due to be checked again. It is nil if there are
+// none.
 func retryAfter(undecided int) <-chan time.Time {
 	if undecided == 0 {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// A composition are rules of which each unit has its own version, if it is valid, or else the one that was active
-// last.
+// A composition is a set of rules with one version of each unit: its own if that is valid, or else the version that
+// was active last.
 type composition struct {
 	picks   []pick
 	unknown error // why the objects are not known, or nil

@@ -28,7 +28,7 @@ func (n *composition) rejected() (all []error) {
 	return all
 }
 
-// told returns an error in an object with its name, and its path instead of a line, which nobody sees.
+// told returns an error in an object with the name of the object, and with a path in place of the line.
 func (p *pick) told(err error) error {
 	if p.name == "" {
 		return err

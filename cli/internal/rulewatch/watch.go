@@ -68,8 +68,8 @@ type Watch struct {
 	composed   *composition               // of the active rules; nil: they are all that there are
 	names      map[digest][]source.String // of the rules in files; kept by compose
 
-	judged        *composition // of which the objects were told last
-	judgedInvalid []error      // and the errors of the active rules
+	judged        *composition // the last one that was passed to Objects.Judge
+	judgedInvalid []error      // the errors of the active rules at that time
 }
 
 // New returns a Watch for an engine that starts with these rules, if Approve approves them.
