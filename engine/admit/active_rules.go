@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -65,6 +66,15 @@ func (a *Admission) Admit(ctx context.Context, pl, old *plan.Plan, start starter
 	return composed, nil
 }
 
+// pauseBeforeCount returns how long to wait before what could not be listed is counted again: a second at first,
+// then twice as long as before, up to five.
+func pauseBeforeCount(old *plan.Plan) time.Duration {
+	if old == nil {
+		return pendingInterval
+	}
+	return min(max(2*old.CountPause, pendingInterval), recheckEvery/2)
+}
+
 // activate returns the versions that the rules of a plan have from now on.
 func (a *Admission) activate(ctx context.Context, was *inventory.Recorded,
 	pl, old *plan.Plan) (plan.ActiveRules, error) {
@@ -94,7 +104,8 @@ func (a *Admission) activate(ctx context.Context, was *inventory.Recorded,
 		case excess != "":
 			s.Holds[c.Of] = a.Hold(pl.Loaded, c, excess, counts[c.Of], last)
 			if counts[c.Of].Unlisted != nil {
-				s.CountAgain = a.Clock.Now().Add(recheckEvery)
+				s.CountPause = pauseBeforeCount(old)
+				s.CountAgain = a.Clock.Now().Add(s.CountPause)
 			}
 			if last != nil {
 				earlier = append(earlier, last)

@@ -181,5 +181,5 @@ func (a *Admission) reconsider(ctx context.Context, pl *plan.Plan) error {
 	return nil
 }
 
-// recheckEvery is how often refused rules are checked again, and changes that could not be counted are counted.
+// recheckEvery is how often refused rules are checked again.
 const recheckEvery = 10 * time.Second

@@ -22,7 +22,8 @@ type ActiveRules struct {
 	Rollouts map[schema.GroupKind]*Rollout
 	Used     []string // hashes of approved changes
 
-	CountAgain time.Time // when to count what could not be listed; zero: everything was
+	CountAgain time.Time     // when to count what could not be listed; zero: everything was
+	CountPause time.Duration // between that and the last count
 }
 
 // A Hold is a changed version of a rule that does not take effect.

@@ -49,21 +49,36 @@ func (r *faultRun) clear(ctx context.Context, mode alone) {
 		}
 	}
 	if r.Group != "" {
-		carts := r.world.Client.Resource(r.carts()).Namespace(r.namespace)
-		var list *unstructured.UnstructuredList
+		r.clearCarts(ctx, mode)
+	}
+}
+
+// clearCarts deletes the objects of the run's own kind, whose CRD may be gone or on its way: their finalizers
+// hold it up.
+func (r *faultRun) clearCarts(ctx context.Context, mode alone) {
+	r.Helper()
+	carts := r.world.Client.Resource(r.carts()).Namespace(r.namespace)
+	var list *unstructured.UnstructuredList
+	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
 		var err error
-		// The API server answers 404 for a moment after a change of the versions.
-		_ = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 15*time.Second, true, func(context.Context) (bool, error) {
-			list, err = carts.List(ctx, metav1.ListOptions{})
-			return !apierrors.IsNotFound(err), nil
-		})
-		if err != nil {
-			r.Errorf("clean up: %v", err)
-			return
+		if list, err = carts.List(ctx, metav1.ListOptions{}); !apierrors.IsNotFound(err) {
+			return true, err
 		}
-		for _, cart := range list.Items {
-			r.discard(ctx, carts, cart.GetName(), mode)
+		// The API server answers 404 for a moment after a change of the versions, and for ever without the CRD.
+		crds, name := r.cartCRD()
+		_, err = crds.Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			list = &unstructured.UnstructuredList{}
+			return true, nil
 		}
+		return false, err
+	})
+	if err != nil {
+		r.Errorf("clean up of the Carts: %v", err)
+		return
+	}
+	for _, cart := range list.Items {
+		r.discard(ctx, carts, cart.GetName(), mode)
 	}
 }
 
