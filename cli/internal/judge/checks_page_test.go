@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,10 +21,14 @@ var update = flag.Bool("update", false, "rewrite the lists of docs/checks.md")
 
 const checksPage = "../../../docs/checks.md"
 
+// checksExamples has the examples of docs/checks.md in full.
+const checksExamples = "testdata/checks.md"
+
 var (
 	checksTable = regexp.MustCompile(`(?m)^\| check \|(.*\n)(\|.*\n)+`)
-	factsList   = regexp.MustCompile(`(?m)(^- .* \(\w+/validation/.*\)\n)+`)
-	yamlBlock   = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+	factsList   = regexp.MustCompile(`(?m)^## api-rule\n\n(?:- .*\n)+`)
+	factSource  = regexp.MustCompile(` \(\w+/validation/.*\)$`)
+	diffBlock   = regexp.MustCompile("(?s)```diff\n(.*?)```")
 )
 
 // TestChecksPageTable compares the table of docs/checks.md with the checks.
@@ -42,12 +47,16 @@ func TestChecksPageTable(t *testing.T) {
 }
 
 // TestChecksPageFacts compares the facts of docs/checks.md with those that the check
-// knows.
+// knows, which also name their source.
 func TestChecksPageFacts(t *testing.T) {
 	page := readChecksPage(t)
 	var b strings.Builder
+	b.WriteString("## api-rule\n\n")
 	for _, f := range lint.Facts() {
-		b.WriteString("- " + f + "\n")
+		if !factSource.MatchString(f) {
+			t.Errorf("the fact has no source: %s", f)
+		}
+		b.WriteString("- " + factSource.ReplaceAllString(f, "") + "\n")
 	}
 	wantPart(t, page, factsList.FindString(page), b.String())
 }
@@ -66,25 +75,27 @@ func wantPart(t *testing.T, page, got, want string) {
 	}
 }
 
-// TestChecksPageExamples runs the two examples of each check in docs/checks.md: the check
-// alone finds something in the wrong one, and nothing is found in the right one. In the
-// wrong one, a comment on the line silences it.
+// TestChecksPageExamples runs the two examples of each check: the check alone finds
+// something in the wrong one, and nothing is found in the right one. In the wrong one, a
+// comment on the line silences it. docs/checks.md shows lines of them.
 func TestChecksPageExamples(t *testing.T) {
-	_, sections, _ := strings.Cut(readChecksPage(t), "\n## ")
-	examples := map[string][]string{}
-	for section := range strings.SplitSeq(sections, "\n## ") {
-		name, text, _ := strings.Cut(section, "\n")
-		for _, m := range yamlBlock.FindAllStringSubmatch(text, -1) {
-			examples[name] = append(examples[name], m[1])
-		}
-	}
+	shown, examples := diffs(t, checksPage), diffs(t, checksExamples)
 	for _, c := range lint.Checks {
 		t.Run(c.Name, func(t *testing.T) {
-			texts := examples[c.Name]
-			if len(texts) != 2 {
-				t.Fatalf("docs/checks.md has %d examples, want a wrong and a right one", len(texts))
+			if len(examples[c.Name]) != 1 || len(shown[c.Name]) != 1 {
+				t.Fatalf("%s has %d examples, and docs/checks.md shows %d", checksExamples, len(examples[c.Name]), len(shown[c.Name]))
 			}
-			wrong := judgeText(t, inExample(texts[0]))
+			whole, part := examples[c.Name][0], shown[c.Name][0]
+			if line := missingLine(whole, part); line != "" {
+				t.Errorf("docs/checks.md shows a line that the example in %s does not have there: %s", checksExamples, line)
+			}
+			for _, sign := range "-+" {
+				if strings.Contains("\n"+whole, "\n"+string(sign)) && !strings.Contains("\n"+part, "\n"+string(sign)) {
+					t.Errorf("docs/checks.md does not show a line with %c", sign)
+				}
+			}
+			wrongText, rightText := sidesOf(whole)
+			wrong := judgeText(t, inExample(wrongText))
 			found, other := wrong.Errors, wrong.Warnings
 			if !c.Certain {
 				found, other = other, found
@@ -97,10 +108,10 @@ func TestChecksPageExamples(t *testing.T) {
 					t.Errorf("the wrong example: %v", e)
 				}
 			}
-			if right := judgeText(t, inExample(texts[1])); len(right.Errors)+len(right.Warnings) > 0 {
+			if right := judgeText(t, inExample(rightText)); len(right.Errors)+len(right.Warnings) > 0 {
 				t.Errorf("the right example: errors %v, warnings %v", right.Errors, right.Warnings)
 			}
-			lines := strings.Split(inExample(texts[0]), "\n")
+			lines := strings.Split(inExample(wrongText), "\n")
 			for _, e := range found {
 				if !strings.Contains(lines[e.Pos.Line-1], " # ") {
 					lines[e.Pos.Line-1] += " # reconcel:ignore " + c.Name
@@ -112,6 +123,55 @@ func TestChecksPageExamples(t *testing.T) {
 			}
 		})
 	}
+}
+
+// diffs returns the diff blocks of a file by the name of their section.
+func diffs(t *testing.T, file string) map[string][]string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, sections, _ := strings.Cut(string(data), "\n## ")
+	all := map[string][]string{}
+	for section := range strings.SplitSeq(sections, "\n## ") {
+		name, text, _ := strings.Cut(section, "\n")
+		for _, m := range diffBlock.FindAllStringSubmatch(text, -1) {
+			all[name] = append(all[name], m[1])
+		}
+	}
+	return all
+}
+
+// missingLine returns the first line of a part that the whole does not have after the
+// lines before it.
+func missingLine(whole, part string) string {
+	rest := strings.Split(whole, "\n")
+	for line := range strings.Lines(part) {
+		line = strings.TrimSuffix(line, "\n")
+		at := slices.Index(rest, line)
+		if at < 0 {
+			return line
+		}
+		rest = rest[at+1:]
+	}
+	return ""
+}
+
+// sidesOf returns the wrong and the right example of a diff.
+func sidesOf(diff string) (wrong, right string) {
+	for line := range strings.Lines(diff) {
+		switch {
+		case strings.HasPrefix(line, "-"):
+			wrong += line[1:]
+		case strings.HasPrefix(line, "+"):
+			right += line[1:]
+		default:
+			wrong += strings.TrimPrefix(line, " ")
+			right += strings.TrimPrefix(line, " ")
+		}
+	}
+	return wrong, right
 }
 
 func readChecksPage(t *testing.T) string {
