@@ -44,6 +44,7 @@ func round(number int, slow time.Duration) []Result {
 	}
 	reconcel := result(Reconcel, 8, 2500)
 	reconcel.Rest = &Rest{Duration: 20 * time.Second}
+	reconcel.Create.Requests["get discovery"] = 5
 	return []Result{result(Floor, 5, 2000), result(Baseline, 10, 2000), reconcel}
 }
 
@@ -78,6 +79,9 @@ func TestTables(t *testing.T) {
 		"at rest, writes":             {"0 ≤ 0 yes", "– – 0"},
 		"drift repair, p99 (ms)":      {"– ≤ 50 not measured", "– – –"},
 		"`patch deployments.apps`":    {"2000 / 2000 2000 / 2000 2500 / 2500"},
+		"`get discovery`":             {"– – 5 / 5"},
+		// Nobody sent one.
+		"Events for each Foo, create": nil,
 	} {
 		if got := rows(tables, name); !slices.Equal(got, want) {
 			t.Errorf("%s:\n got %q\nwant %q", name, got, want)
@@ -140,6 +144,9 @@ func TestEachNHasATable(t *testing.T) {
 	first, second := strings.Index(tables, "### 100 Foos"), strings.Index(tables, "### 1000 Foos")
 	if first < 0 || second < first {
 		t.Errorf("want 100 Foos before 1000 Foos:\n%s", tables)
+	}
+	if at := strings.Index(tables, "Requests, "); at < first || at > second || strings.Count(tables, "Requests, ") != 1 {
+		t.Errorf("want the requests of 100 Foos alone:\n%s", tables)
 	}
 }
 

@@ -47,6 +47,14 @@ func (rs results) ratio(f figure, competitor string) (float64, bool) {
 	return median(ratios), len(ratios) > 0
 }
 
+// shows reports whether a figure has a limit, or a value other than 0.
+func (rs results) shows(f figure) bool {
+	return len(f.limits) > 0 || slices.ContainsFunc(rs, func(r Result) bool {
+		value, _ := f.of(r)
+		return value != 0
+	})
+}
+
 // byN groups the results by N, in ascending order.
 func byN(all []Result) (ns []int, grouped map[int]results) {
 	grouped = map[int]results{}
@@ -56,20 +64,25 @@ func byN(all []Result) (ns []int, grouped map[int]results) {
 	return slices.Sorted(maps.Keys(grouped)), grouped
 }
 
-// Tables returns for each N, in Markdown: what must hold, all figures, and the requests.
+// Tables returns for each N, in Markdown: what must hold, and all figures; and for the least N the requests, which are
+// the same for each Foo.
 func Tables(all []Result) string {
 	var b strings.Builder
 	ns, grouped := byN(all)
-	for _, n := range ns {
+	for i, n := range ns {
 		rs := grouped[n]
 		fmt.Fprintf(&b, "### %d Foos\n\n", n)
 		writeLimits(&b, n, rs)
 		writeHead(&b, rs)
 		for _, f := range figures {
-			writeRow(&b, rs, f)
+			if rs.shows(f) {
+				writeRow(&b, rs, f)
+			}
 		}
 		b.WriteString("\n")
-		writeRequests(&b, rs)
+		if i == 0 {
+			writeRequests(&b, rs)
+		}
 	}
 	return b.String()
 }
@@ -153,8 +166,12 @@ func writeRequests(b *strings.Builder, rs results) {
 	for _, request := range slices.Sorted(maps.Keys(all)) {
 		fmt.Fprintf(b, "| `%s` |", request)
 		for _, competitor := range competitors(rs) {
-			r := last[competitor]
-			fmt.Fprintf(b, " %d / %d |", r.Create.Requests[request], r.Update.Requests[request])
+			created, updated := last[competitor].Create.Requests[request], last[competitor].Update.Requests[request]
+			if created+updated == 0 {
+				b.WriteString(" – |")
+				continue
+			}
+			fmt.Fprintf(b, " %d / %d |", created, updated)
 		}
 		b.WriteString("\n")
 	}
