@@ -121,7 +121,7 @@ func TestMutantsApply(t *testing.T) {
 	for _, m := range readMutants(t) {
 		t.Run(m.name, func(t *testing.T) {
 			m.apply(t)
-			if !strings.Contains(string(page), "| `"+m.name+"` | "+m.breaks+" |") {
+			if !strings.Contains(string(page), "`"+m.name+"`") {
 				t.Errorf("docs/contributing/reliability.md does not list the mutant: %s", m.breaks)
 			}
 		})
