@@ -256,10 +256,10 @@ bench: ## Run the micro-benchmarks
 
 # BENCH selects what is measured: BENCH='-n 100 -rounds 1' takes six minutes.
 BENCH ?= -n 1000,10000 -rounds 3
-BENCH_PAGE ?= docs/contributing/performance.md
+BENCH_PAGE ?= hack/bench/results.md
 
 .PHONY: bench-cluster
-bench-cluster: devcluster ## Compare reconcel with a controller written in Go, kro and Metacontroller, and write docs/contributing/performance.md (BENCH='-n 100 -rounds 1' measures less)
+bench-cluster: devcluster ## Compare reconcel with a controller written in Go, kro and Metacontroller, and write hack/bench/results.md (BENCH='-n 100 -rounds 1' measures less)
 	cd hack/bench && go build -o ../../bin/bench .
 	bin/bench $(BENCH) -page=$(BENCH_PAGE)
 
