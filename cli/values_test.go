@@ -41,6 +41,16 @@ func readValueRows(t *testing.T) (rows []valueRow) {
 	return rows
 }
 
+// moreValues are rows that tell a reader of the reference nothing new.
+var moreValues = []valueRow{
+	{"self.spec.whole / self.spec.two", "double", "x-1.5", "1.5"},
+	{"self.spec.numbers[0] / self.spec.two", "double", "x-0.5", "0.5"},
+	{"self.spec.weights.a / self.spec.two", "double", "x-0.5", "0.5"},
+	{"int(self.spec.whole)", "int", "x-3", "3"},
+	{"self.spec.numbers", "list", "error", "[1,2.5]"},
+	{"self.spec.?none", "optional_type", "error", "left out"},
+}
+
 const valuesCRD = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: valued.values.example.com}
@@ -99,10 +109,10 @@ func valuesRules(field string) string {
 		"  children:\n  - id: free\n    template:\n      apiVersion: free.example.com/v1\n      kind: Free\n      metadata: {name: free}\n      spec:\n        " + field + "\n"
 }
 
-// TestValuesAreTheSameEverywhere checks the table in the reference with every way to compute an expression. run renders with
-// the code of test, against a cluster in memory.
+// TestValuesAreTheSameEverywhere checks the table in the reference, and more, with every way to compute an
+// expression. run renders with the code of test, against a cluster in memory.
 func TestValuesAreTheSameEverywhere(t *testing.T) {
-	for _, row := range readValueRows(t) {
+	for _, row := range slices.Concat(readValueRows(t), moreValues) {
 		t.Run(row.example, func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			write(t, "crd.yaml", valuesCRD)
