@@ -80,6 +80,63 @@ func codeSpan(cell string) string {
 	return strings.Trim(cell, "`")
 }
 
+// moreExamples are of functions that the page lists beside another one, with their results.
+var moreExamples = [][2]string{
+	{`self.spec.image.endsWith(":latest")`, "false"},
+	{`"a.b.c".lastIndexOf(".")`, "3"},
+	{`"web".upperAscii()`, `"WEB"`},
+	{"math.least(5, self.spec.replicas)", "3"},
+	{"math.floor(1.7)", "1"},
+	{"math.trunc(-1.7)", "-1"},
+	{"math.isInf(1.0 / 0.0)", "true"},
+	{"math.isNaN(0.0 / 0.0)", "true"},
+	{"math.bitOr(12, 10)", "14"},
+	{"math.bitXor(12, 10)", "6"},
+	{"math.bitNot(0)", "-1"},
+	{"math.bitShiftRight(1024, 3)", "128"},
+	{"self.spec.ports.isSorted()", "true"},
+	{"[].last()", "none"},
+	{"[1, 2, 1].lastIndexOf(1)", "2"},
+	{"self.spec.ports.max()", "443"},
+	{"lists.removeAtIndex(self.spec.ports, 0)", "[443]"},
+	{"[5, 6, 7].transformList(i, x, i != 1, x)", "[5, 7]"},
+	{`self.metadata.labels.transformMap(k, v, k == "app", v)`, `{"app": "web"}`},
+	{`{"a": 1, "b": 2}.transformMapEntry(k, v, v > 1, {k + k: v})`, `{"bb": 2}`},
+	{"self.metadata.labels.exists(k, v, k == v)", "false"},
+	{"self.spec.ports.existsOne(i, p, p == 80 && i == 0)", "true"},
+	{"sets.equivalent([1, 2], [2, 1, 1])", "true"},
+	{"optional.none()", "none"},
+	{"self.?spec.optFlatMap(s, s.?size)", "none"},
+	{`string(base64.decode("aGVsbG8="))`, `"hello"`},
+	{`hash.md5("a")`, `"0cc175b9c0f1b6a831c399e269772661"`},
+	{`hash.fnv64a("a")`, `"af63dc4c8601ec8c"`},
+	{"timestamp(self.spec.since).getDayOfMonth()", "2"},
+	{"timestamp(self.spec.since).getDayOfYear()", "33"},
+	{`duration("1h30m").getMinutes()`, "90"},
+	{"timestamp(self.spec.since).getSeconds()", "6"},
+	{`duration("1s500ms").getMilliseconds()`, "1500"},
+	{`quantity("2Gi").sub(quantity("1Gi")) == quantity("1Gi")`, "true"},
+	{`quantity("1Gi").isLessThan(quantity("1G"))`, "false"},
+	{`sign(quantity("-5"))`, "-1"},
+	{`semver("1.2.3").minor()`, "2"},
+	{`semver("1.2.3").patch()`, "3"},
+	{`semver("1.10.0").isLessThan(semver("1.9.0"))`, "false"},
+	{`ip("127.0.0.1").isLoopback()`, "true"},
+	{`ip("169.254.1.1").isLinkLocalUnicast()`, "true"},
+	{`ip("224.0.0.1").isLinkLocalMulticast()`, "true"},
+	{`ip("10.0.0.1").isGlobalUnicast()`, "true"},
+	{`cidr("10.0.0.0/8").containsCIDR("10.1.0.0/16")`, "true"},
+	{`url("https://a.example:8080/x").getHost()`, `"a.example:8080"`},
+	{`url("https://a.example:8080/x").getHostname()`, `"a.example"`},
+	{`url("https://a.example/x y").getEscapedPath()`, `"/x%20y"`},
+	{`format.dns1123SubdomainPrefix().validate("a.web-")`, "none"},
+	{`format.dns1035LabelPrefix().validate("web-")`, "none"},
+	{`format.uuid().validate("123e4567-e89b-12d3-a456-426614174000")`, "none"},
+	{`format.byte().validate("aGVsbG8=")`, "none"},
+	{`format.date().validate("2024-02-30").hasValue()`, "true"},
+	{"format.datetime().validate(self.spec.since)", "none"},
+}
+
 func TestExamplesOfTheFunctionsPage(t *testing.T) {
 	rows, vars := readFunctionsPage(t)
 	if len(rows) < 150 {
@@ -93,6 +150,9 @@ func TestExamplesOfTheFunctionsPage(t *testing.T) {
 	vars[ClockVariable] = &clock
 	vars[Exists.Variable("deployment")], vars[Included.Variable("deployment")] = true, true
 	position := regexp.MustCompile(`^error \S+ `)
+	for _, more := range moreExamples {
+		rows = append(rows, row{example: more[0], result: more[1]})
+	}
 	for _, r := range rows {
 		got := eval(t, compile(t, r.example, known), vars)
 		got = position.ReplaceAllString(got, "error: ")
