@@ -25,7 +25,8 @@
 //
 // The permissions match the current rules. The cleanup of a kind that rules no
 // longer render, or of a removed rule's finalizer, needs the earlier permissions.
-// Keep them until the cleanup is complete.
+// The engine's process keeps them in the cleanup role until the cleanup is
+// complete, see CleanupNeeds.
 //
 // # Accounts
 //

@@ -25,7 +25,7 @@ func written(text string) source.File {
 
 // TestNeeds expects the permissions for each feature of rules.
 func TestNeeds(t *testing.T) {
-	const events = "events.events.k8s.io: create,patch"
+	const events, cleanup = "events.events.k8s.io: create,patch", "clusterroles.rbac.authorization.k8s.io reconcel-cleanup: get,update"
 	for _, c := range []struct {
 		name, rules string
 		admission   deploy.Admission
@@ -94,7 +94,7 @@ func TestNeeds(t *testing.T) {
 			if len(complaints) > 0 {
 				t.Fatal(complaints)
 			}
-			want := slices.Sorted(slices.Values(c.want))
+			want := slices.Sorted(slices.Values(append(c.want, cleanup)))
 			if diff := cmp.Diff(want, allowed(t, printed(t, options.Roles(p)[:1]))); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}

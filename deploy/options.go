@@ -61,24 +61,37 @@ func (o Options) ObjectName() string {
 	return o.Name
 }
 
-// Roles returns the role with the permissions and the role for the engine's own
-// objects, both bound to the ServiceAccount. The roles of the rules'
+// Roles returns the role with the permissions, the role for the engine's own
+// objects and the one for its cleanup, all bound to the ServiceAccount. The roles of the rules'
 // ServiceAccounts come last.
 func (o Options) Roles(p *Permissions) []Manifest {
-	needed := o.own(p.bundles)
+	needed, granted := o.own(p.bundles), p
 	if o.DryRun {
 		p, needed = p.reading(), needed.reading()
+		granted = p
+	} else {
+		granted = o.withCleanup(p)
 	}
-	own := fillTemplate("role.yaml", o.values(values{"rules": roleRules(needed)}))
-	granted := fillTemplate("clusterrole.yaml", o.values(values{"rules": roleRules(p)}))
-	if len(o.Namespaced) > 0 {
-		granted = Manifest{Name: "namespacedroles.yaml"}
+	v := values{"rules": roleRules(granted), "cleanup": CleanupName(o.Name)}
+	all := []Manifest{o.inScope("clusterrole.yaml", "namespacedroles.yaml", v),
+		fillTemplate("role.yaml", o.values(values{"rules": roleRules(needed)}))}
+	if !o.DryRun {
+		all = append(all, o.inScope("cleanupclusterrole.yaml", "cleanuproles.yaml", v))
 	}
+	return append(all, o.accountRoles(p)...)
+}
+
+// inScope fills the manifest for the whole cluster or, with Options.Namespaced, the other one for each namespace.
+func (o Options) inScope(cluster, namespaced string, v values) Manifest {
+	if len(o.Namespaced) == 0 {
+		return fillTemplate(cluster, o.values(v))
+	}
+	all := Manifest{Name: namespaced}
 	for _, namespace := range o.Namespaced {
-		there := fillTemplate(granted.Name, o.values(values{"followed": namespace, "rules": roleRules(p)}))
-		granted.docs = append(granted.docs, there.docs...)
+		v["followed"] = namespace
+		all.docs = append(all.docs, fillTemplate(namespaced, o.values(v)).docs...)
 	}
-	return append([]Manifest{granted, own}, o.accountRoles(p)...)
+	return all
 }
 
 // own returns the permissions for the engine's own objects, in its namespace, with the

@@ -19,6 +19,7 @@ var (
 	toKeep   = []string{"get", "list", "watch", "create", "patch", "delete"}
 	toPatch  = []string{"patch"}
 	toTell   = []string{"create", "patch"}
+	toRenew  = []string{"get", "update"}
 )
 
 // A Target identifies the objects of a permission.
@@ -76,6 +77,14 @@ func (p *Permissions) need(t Target, verbs []string, why string) {
 	a := p.accesses[t]
 	a.Verbs = append(a.Verbs, verbs...)
 	a.Why = append(a.Why, why)
+}
+
+// with returns the permissions with one more.
+func (p *Permissions) with(t Target, verbs []string, why string) *Permissions {
+	more := *p
+	more.accesses = maps.Clone(p.accesses)
+	more.accesses[t] = &Access{Target: t, Verbs: verbs, Why: []string{why}}
+	return &more
 }
 
 // sorted returns the permissions by group and resource, each verb and reason once.

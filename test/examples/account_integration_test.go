@@ -173,6 +173,8 @@ func (w *world) allowed(a *account, need access) bool {
 		}
 	case "leases":
 		attributes["name"] = w.Namespace
+	case "clusterroles", "roles":
+		attributes["name"] = w.Namespace + "-cleanup"
 	case "serviceaccounts":
 		if need.verb == "impersonate" {
 			attributes["name"] = deputyName
