@@ -51,6 +51,11 @@ func (e *Engine) startCleanup(ctx context.Context, pl *plan.Plan) {
 		}
 	})
 	do(func() {
+		for outcome.Sleep(ctx, cleanup.InventoryInterval); ctx.Err() == nil; outcome.Sleep(ctx, cleanup.InventoryInterval) {
+			e.Admission.Retain(ctx, pl)
+		}
+	})
+	do(func() {
 		var problem outcome.Problem
 		_ = wait.PollUntilContextCancel(ctx, cleanup.RestoreInterval, false, func(ctx context.Context) (bool, error) {
 			if err := e.Cleanup.RestoreInventory(ctx); ctx.Err() == nil && problem.IsNews(err) {

@@ -223,6 +223,10 @@ type Options struct {
 	// which returns it. nil approves the program of New.
 	Approve func(context.Context) (*rules.Program, error)
 
+	// Retain is told what rules make and what is left of others: before rules become active, and every few seconds while
+	// they are. Only a process that writes calls it, and not more than once at a time. nil is told nothing.
+	Retain func(context.Context, Remains)
+
 	DryRun plan.DryRun // nil: this process writes when it leads
 
 	Workers      int           // primaries reconciled at the same time; default 16

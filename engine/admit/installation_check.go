@@ -22,8 +22,18 @@ func (a *Admission) settle(ctx context.Context, pl, old *plan.Plan) (err error) 
 		old.Superseded = true
 		defer func() { old.Superseded = err == nil }()
 	}
+	a.Cluster.Retain(ctx, pl) // Before the inventory has more to clean up.
 	_, err = a.renewAdmission(ctx, pl, nil)
 	return err
+}
+
+// Retain tells Options.Retain what a plan makes and leaves behind, unless another plan replaces it.
+func (a *Admission) Retain(ctx context.Context, pl *plan.Plan) {
+	a.settling.Lock()
+	defer a.settling.Unlock()
+	if !pl.Superseded {
+		a.Cluster.Retain(ctx, pl)
+	}
 }
 
 func (a *Admission) renewAdmission(ctx context.Context, pl *plan.Plan,

@@ -2,11 +2,14 @@ package inventory
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
 
 	"reconcel/rules"
 	"reconcel/rules/source"
@@ -126,5 +129,40 @@ func TestInventoryHasNoLookups(t *testing.T) {
 		Children: []*rules.Child{{ID: "c", GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}}}}
 	if entry, _ := merged(Entry{}, reads); !slices.Equal(entry.Children, []string{"v1/ConfigMap"}) {
 		t.Errorf("the inventory has %v", entry.Children)
+	}
+}
+
+// TestWhatIsLeft takes kinds and rules away. What is left are kinds of objects that are still to be removed, and
+// primaries that may still have marks.
+func TestWhatIsLeft(t *testing.T) {
+	const remove = "  onRuleRemoval: delete\n"
+	for _, c := range []struct {
+		name          string
+		before, after *rules.Program
+		want          string
+	}{
+		{"all is rendered", programOf(t, "", "ConfigMap"), programOf(t, "", "ConfigMap"), ""},
+		{"a kind is not rendered any more", programOf(t, "", "ConfigMap", "Secret"), programOf(t, "", "Secret"), "ConfigMap"},
+		{"the rule is gone, its objects stay", programOf(t, "", "ConfigMap"), &rules.Program{}, ""},
+		{"its primaries have finalizers", programOf(t, "  teardown: ordered\n", "ConfigMap"), &rules.Program{}, "Widget.g"},
+		{"the rule is gone, and its objects shall be", programOf(t, remove, "ConfigMap", "Secret"), &rules.Program{}, "ConfigMap Secret Widget.g"},
+		{"the rule may be gone", programOf(t, "", "ConfigMap"), (&rules.Program{}).AsIncomplete(), "ConfigMap Widget.g"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inv := inventoryFrom(fake.NewSimpleDynamicClient(runtime.NewScheme()), "")
+			extend(t, inv, c.before)
+			left, err := inv.Left(t.Context(), []*rules.Program{c.after})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for gk := range left {
+				names = append(names, gk.String())
+			}
+			slices.Sort(names)
+			if got := strings.Join(names, " "); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 
@@ -99,6 +100,43 @@ func (inv *Inventory) merge(entries map[Key]Entry, program *rules.Program, check
 	found.Removed = removedRules(entries, loaded)
 	inv.keepUnconfirmed(&found, entries)
 	return found
+}
+
+// Left returns the kinds of which objects of an entry may have to be removed, and of primaries that may have marks of
+// rules, besides what the programs render.
+func (inv *Inventory) Left(ctx context.Context, programs []*rules.Program) (map[schema.GroupKind]bool, error) {
+	entries, _, err := inv.Entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rendered, incomplete := map[Key]map[schema.GroupKind]bool{}, false
+	for _, program := range programs {
+		incomplete = incomplete || program.Incomplete()
+		for _, p := range program.Primaries() {
+			for _, r := range p.Rules {
+				key := KeyOf(r)
+				if rendered[key] == nil {
+					rendered[key] = map[schema.GroupKind]bool{}
+				}
+				for _, gvk := range r.ChildKinds() {
+					rendered[key][gvk.GroupKind()] = true
+				}
+			}
+		}
+	}
+	left := map[schema.GroupKind]bool{}
+	for key, entry := range entries {
+		loaded := rendered[key] != nil
+		if !loaded && (entry.Finalizer || entry.Delete || incomplete) && entry.Primary() != rules.BundleKind.GroupKind() {
+			left[entry.Primary()] = true
+		}
+		for _, gvk := range entry.Kinds() {
+			if gk := gvk.GroupKind(); !rendered[key][gk] && (loaded || entry.Delete || incomplete) {
+				left[gk] = true
+			}
+		}
+	}
+	return left, nil
 }
 
 // union returns a list with what another one has besides.

@@ -1,0 +1,65 @@
+package access
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/engine/discover"
+	"reconcel/engine/managedfields"
+	"reconcel/engine/plan"
+	"reconcel/rules"
+)
+
+// Remains are what active rules make, and what is left of what others have made.
+type Remains struct {
+	Programs []*rules.Program // all versions of the rules
+	// Left returns the kinds of objects that no rule makes any more, and of primaries with finalizers or fields that no
+	// rule wants. It may name others, but omits none. It sends a request.
+	Left func(context.Context) (map[schema.GroupKind]bool, error)
+}
+
+// Retain tells Options.Retain what a plan makes and leaves behind.
+func (c *Cluster) Retain(ctx context.Context, pl *plan.Plan) {
+	if c.Options.Retain == nil || c.DryRun != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, plan.WriteTimeout)
+	defer cancel()
+	programs := []*rules.Program{pl.Loaded}
+	if pl.Program != pl.Loaded {
+		programs = append(programs, pl.Program)
+	}
+	c.Options.Retain(ctx, Remains{Programs: programs, Left: func(ctx context.Context) (map[schema.GroupKind]bool, error) {
+		left, err := c.Inventory.Left(ctx, programs)
+		if err != nil {
+			return nil, err
+		}
+		for gk, pk := range pl.Primaries {
+			if !pk.ForCluster() && c.mayBeMarked(pk) {
+				left[gk] = true
+			}
+		}
+		return left, nil
+	}})
+}
+
+// mayBeMarked reports whether a primary has a finalizer, an annotation or fields of reconcel, as far as it is known.
+// Fields of the status count if no rule has any, since the permission to write them is needed otherwise.
+func (c *Cluster) mayBeMarked(pk *plan.PrimaryKind) bool {
+	cache, err := pk.Watch.Cache()
+	if err != nil || cache.Unlisted() != nil {
+		return true
+	}
+	list, known := cache.Conditions()
+	status := (!known || list == discover.NoConditions) &&
+		!slices.ContainsFunc(pk.Rules, func(r *rules.Rule) bool { return len(r.StatusKeys) > 0 })
+	for o := range cache.All() {
+		if pk.HasFinalizer(o) || pk.RemembersIn(o) || pk.Patched(o) || c.Annotator().HasPatched(o) ||
+			status && o.Fields() != (managedfields.Entry{}) {
+			return true
+		}
+	}
+	return false
+}
