@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"reconcel/cli/internal/change"
+	"reconcel/cli/internal/cleanuprole"
 	"reconcel/cli/internal/dryrun"
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/files"
@@ -22,6 +23,7 @@ import (
 	"reconcel/engine/leader"
 	"reconcel/engine/plan"
 	"reconcel/rules"
+	kindschema "reconcel/rules/schema"
 	"reconcel/rules/source"
 )
 
@@ -61,6 +63,7 @@ func (c controller) run(ctx context.Context, stop func()) error {
 	}
 	var watch *rulewatch.Watch
 	watching := &sync.WaitGroup{}
+	var cleanup *cleanuprole.Keeper // set before the engine runs
 	machine, err := engine.New(access.Options{
 		Config: c.config, Log: c.log, Namespace: c.namespace, Name: c.name, Namespaces: c.only, Leadership: c.leadership,
 		Source: c.origin(), ConfirmRemoval: c.confirmed, TakeOver: c.takeOver,
@@ -74,7 +77,7 @@ func (c controller) run(ctx context.Context, stop func()) error {
 		},
 		Workers: c.workers.Value, ReapplyEvery: time.Duration(c.reapply.Value), MaxDeletions: &c.deletions.Value,
 		Events: access.EventFilter(c.events.Value), Metrics: metrics,
-		DryRun: dry, Clock: c.clock,
+		DryRun: dry, Clock: c.clock, Retain: func(ctx context.Context, r access.Remains) { cleanup.Keep(ctx, r) },
 	}, first)
 	if err != nil {
 		return exit.Failure(err)
@@ -88,7 +91,13 @@ func (c controller) run(ctx context.Context, stop func()) error {
 		stop()
 		c.log.Info("stopping", "reason", context.Cause(ctx))
 	})
-	validator.Report, validator.Learn = machine.ReportRulesInvalidForCluster, machine.Learn
+	cleanup = cleanuprole.New(cleanuprole.Options{Client: machine.Client, Kinds: machine.Kinds, Name: c.name,
+		Namespaces: c.only, Log: c.log})
+	validator.Report = machine.ReportRulesInvalidForCluster
+	validator.Learn = func(kinds *kindschema.Set, of *rules.Program) {
+		machine.Learn(kinds, of)
+		cleanup.Learn(kinds)
+	}
 	objects, err := c.objectsOf(machine)
 	if err != nil {
 		return exit.Failure(err)

@@ -66,8 +66,8 @@ With --namespaced, rbac prints Roles in these namespaces and no ClusterRole. Wit
 The resource names of Kubernetes' own kinds are built in; those of custom resources
 come from their CRDs (--crd). No cluster and no kubeconfig is read.
 
-Run rbac again when the rules change. reconcel needs the old permissions to delete
-what the rules no longer render: keep them until that is done.
+Run rbac again when the rules change. What reconcel still needs to delete what the
+rules no longer render, it keeps in the role NAME-cleanup, which it writes itself.
 
 Exit code: 0 printed, 1 the rules are invalid or a kind is unknown, 2 wrong usage,
 3 a file cannot be read.`,

@@ -1,0 +1,170 @@
+// Package cleanuprole writes the cleanup role of an installation, which has the permissions to remove what rules have
+// made. See deploy.CleanupNeeds for why there is such a role.
+package cleanuprole
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"reconcel/deploy"
+	"reconcel/engine/access"
+	"reconcel/engine/discover"
+	"reconcel/engine/outcome"
+	"reconcel/rules"
+	kindschema "reconcel/rules/schema"
+)
+
+// Options are the dependencies of a Keeper.
+type Options struct {
+	Client     dynamic.Interface // that of the engine: it writes only while the process leads
+	Kinds      discover.Kinds
+	Name       string   // of the installation
+	Namespaces []string // the watched ones; none: all
+	Log        *slog.Logger
+}
+
+// A Keeper writes the cleanup role, if there is one: a ClusterRole, or a Role in each watched namespace.
+type Keeper struct {
+	Options
+	roles []*role
+	kinds atomic.Pointer[kindschema.Set] // of the rules that were judged last; nil: not yet
+	need  need
+}
+
+// New returns a Keeper that has read nothing.
+func New(o Options) *Keeper {
+	k := &Keeper{Options: o}
+	for _, namespace := range o.Namespaces {
+		k.roles = append(k.roles, &role{Keeper: k, namespace: namespace})
+	}
+	if len(k.roles) == 0 {
+		k.roles = []*role{{Keeper: k}}
+	}
+	return k
+}
+
+// Learn tells the schemas of the kinds of rules. It is safe for concurrent use.
+func (k *Keeper) Learn(kinds *kindschema.Set) { k.kinds.Store(kinds) }
+
+// A need is what programs need, by the schemas of their kinds.
+type need struct {
+	programs []*rules.Program
+	kinds    *kindschema.Set
+	permits  deploy.Permits
+	unknown  map[string]bool // groups with kinds of the programs that the schemas do not have
+}
+
+// Keep brings the role up to date, see access.Options.Retain. At rest, it sends no writes. What fails is tried again by
+// a later call.
+func (k *Keeper) Keep(ctx context.Context, r access.Remains) {
+	kinds := k.kinds.Load()
+	if kinds == nil {
+		return
+	}
+	if k.need.kinds != kinds || !slices.Equal(k.need.programs, r.Programs) {
+		now := need{programs: r.Programs, kinds: kinds, permits: deploy.Permits{}, unknown: map[string]bool{}}
+		for _, program := range r.Programs {
+			permits, unknown := deploy.CleanupNeeds(program, kinds)
+			maps.Copy(now.permits, permits)
+			for _, gvk := range unknown {
+				now.unknown[gvk.Group] = true
+			}
+		}
+		if !maps.Equal(now.permits, k.need.permits) {
+			for _, role := range k.roles {
+				role.due = time.Time{}
+			}
+		}
+		k.need = now
+	}
+	for _, role := range k.roles {
+		role.keep(ctx, r)
+	}
+}
+
+// leftOver returns those permissions that are for kinds of which something is left, or may be.
+func (k *Keeper) leftOver(ctx context.Context, permits deploy.Permits, r access.Remains) (deploy.Permits, error) {
+	left, err := r.Left(ctx)
+	if err != nil {
+		return nil, err
+	}
+	resources, unknown := map[schema.GroupResource]bool{}, maps.Clone(k.need.unknown)
+	for gk := range left {
+		kind, err := discover.AnyVersion(ctx, k.Kinds, gk)
+		if err != nil {
+			unknown[gk.Group] = true // The kind may be back before its objects are gone.
+			continue
+		}
+		resources[kind.GVR.GroupResource()] = true
+	}
+	kept := deploy.Permits{}
+	for permit := range permits {
+		if unknown[permit.Group] || resources[permit.Of()] {
+			kept[permit] = true
+		}
+	}
+	return kept, nil
+}
+
+const (
+	// readEvery is how often the role is read at least: others may change it, or apply it later.
+	readEvery = 30 * time.Second
+	// retryEvery is how often permissions are tried again that the process does not hold.
+	retryEvery = 10 * time.Second
+)
+
+// A role is the cleanup role in one namespace, or in the cluster. Its fields are used by Keep alone.
+type role struct {
+	*Keeper
+	namespace string
+
+	permits deploy.Permits // as last read or written; nil: not known, or there is no role
+	read    time.Time      // when it was read
+	due     time.Time      // no request before
+	refused bool           // the process did not hold all permissions that were to be written
+	problem outcome.Problem
+}
+
+// String names the role as commands do.
+func (r *role) String() string {
+	if r.namespace == "" {
+		return "ClusterRole/" + deploy.CleanupName(r.Name)
+	}
+	return "Role/" + r.namespace + "/" + deploy.CleanupName(r.Name)
+}
+
+// client returns the client of roles of its scope.
+func (r *role) client() dynamic.ResourceInterface {
+	if r.namespace == "" {
+		return r.Client.Resource(rbacv1.SchemeGroupVersion.WithResource("clusterroles"))
+	}
+	return r.Client.Resource(rbacv1.SchemeGroupVersion.WithResource("roles")).Namespace(r.namespace)
+}
+
+// keep brings the role up to date, unless it is or an attempt is not due.
+func (r *role) keep(ctx context.Context, remains access.Remains) {
+	now := time.Now()
+	if now.Before(r.due) ||
+		r.permits != nil && now.Sub(r.read) < readEvery && maps.Equal(r.permits, r.need.permits) {
+		return
+	}
+	const mostTries = 3
+	var err error
+	for range mostTries {
+		if err = r.renew(ctx, remains); !apierrors.IsConflict(err) {
+			break
+		}
+	}
+	if ctx.Err() == nil && r.problem.IsNews(err) {
+		r.Log.Warn("cleanup role not updated, will retry", "object", r.String(), "error", err)
+	}
+}

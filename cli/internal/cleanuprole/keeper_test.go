@@ -1,0 +1,335 @@
+package cleanuprole
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"reconcel/deploy"
+	"reconcel/engine/access"
+	"reconcel/engine/discover"
+	"reconcel/rules"
+	kindschema "reconcel/rules/schema"
+	"reconcel/rules/source"
+	"reconcel/test/e2e"
+)
+
+var clusterRoles = rbacv1.SchemeGroupVersion.WithResource("clusterroles")
+
+// A stage is an API server with RBAC, for a process that holds what its main role and the cleanup role say.
+type stage struct {
+	*testing.T
+	*Keeper
+	client *fake.FakeDynamicClient
+	log    *e2e.Log
+	main   deploy.Permits
+	left   map[schema.GroupKind]bool
+	gone   map[string]bool // kinds that are not served
+}
+
+// newStage returns a cluster with a cleanup role that has no rules.
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	role := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+		"metadata": map[string]any{"name": "reconcel-cleanup"}}}
+	s := &stage{T: t, client: fake.NewSimpleDynamicClient(runtime.NewScheme(), role), log: &e2e.Log{}, main: deploy.Permits{}}
+	s.Keeper = New(Options{Client: s.client, Kinds: s, Name: "reconcel", Log: slog.New(slog.NewTextHandler(s.log, nil))})
+	s.Learn(kindschema.Builtin())
+	s.client.PrependReactor("update", "clusterroles", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		next := s.permits(a.(clienttesting.UpdateAction).GetObject().(*unstructured.Unstructured))
+		for permit := range next {
+			if !s.holds(permit) {
+				return true, nil, apierrors.NewForbidden(clusterRoles.GroupResource(), "reconcel-cleanup", nil)
+			}
+		}
+		return false, nil, nil
+	})
+	s.client.PrependReactor("create", "selfsubjectaccessreviews", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		u := a.(clienttesting.CreateAction).GetObject().(*unstructured.Unstructured).DeepCopy()
+		of, _, _ := unstructured.NestedStringMap(u.Object, "spec", "resourceAttributes")
+		permit := deploy.Permit{Group: of["group"], Resource: strings.TrimSuffix(of["resource"]+"/"+of["subresource"], "/"), Verb: of["verb"]}
+		u.Object["status"] = map[string]any{"allowed": s.holds(permit)}
+		return true, u, nil
+	})
+	return s
+}
+
+// Find implements discover.Kinds.
+func (s *stage) Find(_ context.Context, gvk schema.GroupVersionKind) (discover.Kind, error) {
+	if s.gone[gvk.Kind] {
+		return discover.Kind{}, discover.NoKindError{GVK: gvk}
+	}
+	return discover.Kind{GVK: gvk, GVR: gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s")}, nil
+}
+
+// Versions implements discover.Kinds.
+func (s *stage) Versions(context.Context, string) ([]string, error) { return []string{"v1"}, nil }
+
+// Ownership implements discover.Kinds.
+func (s *stage) Ownership(context.Context, schema.GroupVersionKind) (discover.Ownership, error) {
+	return discover.Ownership{}, nil
+}
+
+func (s *stage) permits(role *unstructured.Unstructured) deploy.Permits {
+	var content rbacv1.ClusterRole
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(role.Object, &content); err != nil {
+		s.Fatal(err)
+	}
+	return deploy.PermitsIn(content.Rules)
+}
+
+// live returns the permissions of the cleanup role.
+func (s *stage) live() deploy.Permits {
+	s.Helper()
+	u, err := s.client.Tracker().Get(clusterRoles, "", "reconcel-cleanup")
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	return s.permits(u.(*unstructured.Unstructured))
+}
+
+func (s *stage) holds(permit deploy.Permit) bool { return s.main[permit] || s.live()[permit] }
+
+// grant lets the main role permit all verbs for some resources and no others.
+func (s *stage) grant(resources ...string) {
+	s.main = deploy.Permits{}
+	for _, resource := range resources {
+		for _, verb := range []string{"get", "list", "watch", "create", "patch", "delete"} {
+			s.main[deploy.Permit{Resource: resource, Verb: verb}] = true
+		}
+	}
+}
+
+// programOf compiles a rule for Pods with children of these kinds; without any there is no rule.
+func (s *stage) programOf(kinds ...string) *rules.Program {
+	s.Helper()
+	text := "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"
+	if len(kinds) == 0 {
+		return &rules.Program{}
+	}
+	text += "- name: r\n  for: {apiVersion: v1, kind: Pod}\n  children:\n"
+	for _, kind := range kinds {
+		text += "  - {id: " + strings.ToLower(kind) + ", template: {apiVersion: v1, kind: " + kind + ", metadata: {name: x}}}\n"
+	}
+	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(text)}})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return program
+}
+
+// keeps has a process work with a program, while something is left of other kinds.
+func (s *stage) keeps(program *rules.Program, left ...string) {
+	s.left = map[schema.GroupKind]bool{}
+	for _, kind := range left {
+		s.left[schema.GroupKind{Kind: kind}] = true
+	}
+	s.Keep(s.Context(), access.Remains{Programs: []*rules.Program{program},
+		Left: func(context.Context) (map[schema.GroupKind]bool, error) { return s.left, nil }})
+}
+
+// has checks which resources the cleanup role is about.
+func (s *stage) has(want ...string) {
+	s.Helper()
+	var got []string
+	for permit := range s.live() {
+		if !slices.Contains(got, permit.Resource) {
+			got = append(got, permit.Resource)
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		s.Errorf("the cleanup role has %v, want %v\n%s", got, want, s.log)
+	}
+}
+
+// writes counts the writes of the role so far.
+func (s *stage) writes() (n int) {
+	for _, a := range s.client.Actions() {
+		if a.GetVerb() == "update" {
+			n++
+		}
+	}
+	return n
+}
+
+// TestPermissionsStayUntilNothingIsLeft takes a kind out of the rules and out of the main role, in both orders, with a
+// process that is another one in between.
+func TestPermissionsStayUntilNothingIsLeft(t *testing.T) {
+	for _, rolesFirst := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t)
+			s.grant("configmaps", "pods", "secrets")
+			s.keeps(s.programOf("ConfigMap", "Secret"))
+			s.has("configmaps", "pods", "secrets")
+			if s.live()[deploy.Permit{Resource: "secrets", Verb: "create"}] {
+				t.Error("the cleanup role permits to create objects")
+			}
+			if rolesFirst {
+				s.grant("pods", "secrets")
+				s.keeps(s.programOf("ConfigMap", "Secret"))
+				s.has("configmaps", "pods", "secrets")
+			}
+			s.Keeper = New(s.Options)
+			s.Learn(kindschema.Builtin())
+			now := s.programOf("Secret")
+			s.keeps(now, "ConfigMap")
+			s.has("configmaps", "pods", "secrets")
+			s.grant("pods", "secrets")
+			time.Sleep(time.Minute)
+			s.keeps(now, "ConfigMap")
+			s.has("configmaps", "pods", "secrets")
+			s.keeps(now)
+			s.has("pods", "secrets")
+			before := s.writes()
+			for range 100 {
+				time.Sleep(5 * time.Second)
+				s.keeps(now)
+			}
+			if n := s.writes() - before; n != 0 {
+				t.Errorf("at rest, it is written %d times", n)
+			}
+		})
+	}
+}
+
+// TestARuleIsGoneWithItsPermissions removes the only rule. Its primaries have finalizers.
+func TestARuleIsGoneWithItsPermissions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.grant("configmaps", "pods")
+		s.keeps(s.programOf("ConfigMap"))
+		s.grant()
+		s.keeps(s.programOf(), "Pod")
+		s.has("pods")
+		s.keeps(s.programOf())
+		s.has()
+	})
+}
+
+// TestPermissionsThatComeLate has rules whose permissions come a minute later. What is held already is in the cleanup
+// role at once.
+func TestPermissionsThatComeLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.grant("pods")
+		program := s.programOf("ConfigMap")
+		s.keeps(program)
+		s.has("pods")
+		before := s.writes()
+		for range 12 {
+			time.Sleep(5 * time.Second)
+			s.keeps(program)
+		}
+		if n := s.writes() - before; n != 0 {
+			t.Errorf("while they are missing, it tries to write %d times", n)
+		}
+		s.grant("configmaps", "pods")
+		time.Sleep(retryEvery)
+		s.keeps(program)
+		s.has("configmaps", "pods")
+	})
+}
+
+// TestKindsThatAreNotServed keeps the permissions of a kind whose CustomResourceDefinition may come back, until nothing
+// of it is left.
+func TestKindsThatAreNotServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.grant("configmaps", "pods", "secrets")
+		s.keeps(s.programOf("ConfigMap", "Secret"))
+		s.gone = map[string]bool{"ConfigMap": true}
+		now := s.programOf("Secret")
+		s.keeps(now, "ConfigMap")
+		s.has("configmaps", "pods", "secrets")
+		s.keeps(now)
+		s.has("pods", "secrets")
+	})
+}
+
+// TestNobodyWantsACleanupRole expects no object that nobody has applied, and the role to be used once it is applied.
+func TestNobodyWantsACleanupRole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		role, _ := s.client.Tracker().Get(clusterRoles, "", "reconcel-cleanup")
+		if err := s.client.Tracker().Delete(clusterRoles, "", "reconcel-cleanup"); err != nil {
+			t.Fatal(err)
+		}
+		s.grant("configmaps", "pods")
+		program := s.programOf("ConfigMap")
+		s.keeps(program)
+		if s.live() != nil || s.log.String() != "" {
+			t.Errorf("the role is %v, the log says:\n%s", s.live(), s.log)
+		}
+		if err := s.client.Tracker().Add(role); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(readEvery)
+		s.keeps(program)
+		s.has("configmaps", "pods")
+	})
+}
+
+// TestMayNotReadTheRole has an installation with the roles of an older version. That is said once.
+func TestMayNotReadTheRole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.client.PrependReactor("get", "clusterroles", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewForbidden(clusterRoles.GroupResource(), "reconcel-cleanup", nil)
+		})
+		program := s.programOf("ConfigMap")
+		for range 100 {
+			s.keeps(program)
+			time.Sleep(5 * time.Second)
+		}
+		if n := strings.Count(s.log.String(), "cleanup role not updated"); n != 1 {
+			t.Errorf("it is said %d times:\n%s", n, s.log)
+		}
+	})
+}
+
+// TestOthersWriteTheRole has another writer change the role at the same time, and empty it later.
+func TestOthersWriteTheRole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		raced := false
+		s.client.PrependReactor("update", "clusterroles", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if raced {
+				return false, nil, nil
+			}
+			raced = true
+			return true, nil, apierrors.NewConflict(clusterRoles.GroupResource(), "reconcel-cleanup", nil)
+		})
+		s.grant("configmaps", "pods")
+		program := s.programOf("ConfigMap")
+		s.keeps(program)
+		s.has("configmaps", "pods")
+		empty, err := s.client.Resource(clusterRoles).Get(t.Context(), "reconcel-cleanup", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		delete(empty.Object, "rules")
+		if err := s.client.Tracker().Update(clusterRoles, empty, ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(readEvery)
+		s.keeps(program)
+		s.has("configmaps", "pods")
+	})
+}
