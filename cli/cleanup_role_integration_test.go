@@ -50,11 +50,13 @@ type repository struct {
 	*e2e.World
 	binary, folder, kubeconfig string
 	scope                      []string // flags
+	apply                      []string // of kubectl
 }
 
 func newRepository(t *testing.T, binary string, cluster *devcluster.Cluster, scope ...string) *repository {
 	t.Helper()
-	r := &repository{World: e2e.New(t, cluster), binary: binary, folder: t.TempDir()}
+	r := &repository{World: e2e.New(t, cluster), binary: binary, folder: t.TempDir(),
+		apply: []string{"apply", "--server-side", "--force-conflicts", "--field-manager=gitops"}}
 	for _, arg := range scope {
 		r.scope = append(r.scope, r.Fill(arg))
 	}
@@ -96,7 +98,7 @@ func (r *repository) rules(text string) string {
 	return r.file("rules.yaml", text)
 }
 
-// roles applies the permissions of rules, as Argo CD and Flux do.
+// roles applies the permissions of rules: as Argo CD and Flux do, or as kubectl apply does.
 func (r *repository) roles(text string) {
 	r.Helper()
 	args := append([]string{"rbac", "-f", r.file("commit.yaml", text), "--crd", "../crds", "-n", r.Namespace, "--name", r.Namespace}, r.scope...)
@@ -106,7 +108,7 @@ func (r *repository) roles(text string) {
 	if err != nil {
 		r.Fatalf("reconcel %v: %v", args, err)
 	}
-	r.Kubectl("apply", "--server-side", "--force-conflicts", "--field-manager=gitops", "-f", r.file("roles.yaml", string(out)))
+	r.Kubectl(append(r.apply, "-f", r.file("roles.yaml", string(out)))...)
 }
 
 func (r *repository) start() *e2e.Process {
@@ -264,6 +266,7 @@ func TestOneCommitRemovesRulesAndPermissions(t *testing.T) {
 	t.Run("rules first", func(t *testing.T) {
 		t.Parallel()
 		r := newRepository(t, binary, cluster, "--namespaced=NAMESPACE")
+		r.apply = []string{"apply"}
 		r.roles(before)
 		r.rules(before)
 		p := r.start()
