@@ -107,7 +107,7 @@ func TestReasonsAreExplained(t *testing.T) {
 		t.Fatalf("only these reasons were found: %v", reasons)
 	}
 	table := read("../docs/reference/conditions.md")
-	for _, reason := range append(reasons, []string{"", "ChildFailed"}, []string{"", "InvalidSpec"}, []string{"", "RuleError"}) {
+	for _, reason := range append(reasons, []string{"", "ChildFailed"}, []string{"", "InvalidSpec"}, []string{"", "RuleError"}, []string{"", "Failed"}) {
 		if !regexp.MustCompile("(?m)^\\| [^|]*`" + reason[1] + "`").MatchString(table) {
 			t.Errorf("docs/reference/conditions.md does not say what to do about %s", reason[1])
 		}

@@ -95,11 +95,12 @@ func (c *compiler) compileAccount() {
 // A check is one entry of validate.
 type check struct {
 	prog    *expr.Program
-	message *text // or nil
+	reason  Reason // or ""
+	message *text  // or nil
 }
 
 func (c *compiler) compileCheck(src *syntax.Check) {
-	k := check{prog: c.expressions.expression(src.Expression, expr.Bool, "expression")}
+	k := check{prog: c.expressions.expression(src.Expression, expr.Bool, "expression"), reason: Reason(src.Reason.Value)}
 	if src.Message != nil {
 		k.message = c.expressions.text(src.Message, "message")
 	}

@@ -240,35 +240,42 @@ func (r *run) matches() bool {
 }
 
 // validate evaluates the checks, and returns which of them fail. A check that waits passes for now, because the
-// rule itself may be about to create the object that it waits for.
+// rule itself may be about to create the object that it waits for. One that calls fail() is false, with its message.
 func (r *run) validate() *Failure {
 	var said []byte
-	var failed *Failure // The message of a false check takes precedence over an error of another one.
+	reason := InvalidSpec // of the first false check
+	var failed *Failure   // The message of a false check takes precedence over an error of another one.
 	for i := range r.rule.checks {
 		k := &r.rule.checks[i]
 		yes, res := r.evaluator.evalBool(k.prog)
-		if res.err != nil && failed == nil {
+		isFalse := res.ok() && !yes || res.err != nil && res.err.Authored
+		if res.err != nil && !isFalse && failed == nil {
 			failed = r.settling.failure("", fmt.Sprintf("validate[%d]", i), res.err)
 		}
-		if yes || !res.ok() {
+		if !isFalse {
 			continue
 		}
 		if said != nil {
 			said = append(said, "; "...)
+		} else if k.reason != "" {
+			reason = k.reason
 		}
-		if said = append(said, r.checkMessage(k)...); len(said) > maxMessage {
+		if said = append(said, r.checkMessage(k, res.err)...); len(said) > maxMessage {
 			said = append(said[:maxMessage-len("…")], "…"...)
 			break
 		}
 	}
 	if said != nil {
-		failed = &Failure{Reason: InvalidSpec, Message: strings.ToValidUTF8(string(said), "")}
+		failed = &Failure{Reason: reason, Message: strings.ToValidUTF8(string(said), "")}
 	}
 	return failed
 }
 
-// checkMessage returns the message of a failed check.
-func (r *run) checkMessage(k *check) string {
+// checkMessage returns the message of a failed check. said is the error of fail(), or nil.
+func (r *run) checkMessage(k *check, said *expr.Error) string {
+	if said != nil {
+		return said.Message
+	}
 	if k.message != nil {
 		if s, res := r.texts.text(k.message); res.ok() && s != "" {
 			return s

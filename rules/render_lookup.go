@@ -34,7 +34,7 @@ func (r *queries) lookupValue(i int) any {
 	r.current, r.element = outer, loop
 	switch {
 	case res.err != nil:
-		v.value = types.WrapErr(&expr.Error{Pos: res.err.Pos, Message: expr.Join("lookups", l.ID) + ": " + res.err.Message})
+		v.value = types.WrapErr(res.err.In(expr.Join("lookups", l.ID)))
 	case res.unknown != nil:
 		v.value = res.unknown
 	default:

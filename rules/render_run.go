@@ -223,7 +223,7 @@ func (r *dataValues) letValue(i int) any {
 	if e, ok := v.value.(*types.Err); ok {
 		err := asError(e, l.src.Name.Pos)
 		if !strings.HasPrefix(err.Message, l.where+".") { // An entry has named itself.
-			err = &expr.Error{Pos: err.Pos, Message: l.where + ": " + err.Message}
+			err = err.In(l.where)
 		}
 		v.value = types.WrapErr(err)
 	}

@@ -52,15 +52,18 @@ func (r *settling) settled(state State, waits []string, res result) (State, []st
 }
 
 // failure returns the message of an expression's error: position, rule, subject,
-// field and reason.
+// field and reason. The message of fail() comes first.
 func (r *settling) failure(what, field string, err *expr.Error) *Failure {
-	message := err.Message
-	for _, s := range []string{field, what} {
+	where := fmt.Sprintf("%s: rule %q", err.Pos, r.rule.Name)
+	for _, s := range []string{what, field} {
 		if s != "" {
-			message = s + ": " + message
+			where += ": " + s
 		}
 	}
-	return &Failure{Reason: RuleError, Message: fmt.Sprintf("%s: rule %q: %s", err.Pos, r.rule.Name, message)}
+	if err.Authored {
+		return &Failure{Reason: FailCalled, Message: err.Message + " (" + where + ")"}
+	}
+	return &Failure{Reason: RuleError, Message: where + ": " + err.Message}
 }
 
 // excluded returns the ids of the excluded children that an unknown waits for.

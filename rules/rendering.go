@@ -225,17 +225,18 @@ func (c *Condition) Written() string { return c.from.typ.String() }
 // until the rule or the object changes.
 type Failure struct {
 	Reason  Reason
-	Message string // contains rule, field and the expression's position, but no values
+	Message string // contains rule, field and the expression's position, and no values but those in authors' messages
 }
 
 // A Reason classifies a Failure. It is the reason of the Stalled condition and of
-// the Event.
+// the Event. A validate check may have one of its own.
 type Reason string
 
 // The reasons of a Failure.
 const (
-	InvalidSpec Reason = "InvalidSpec" // a validate check is false
+	InvalidSpec Reason = "InvalidSpec" // a validate check is false and has no reason of its own
 	RuleError   Reason = "RuleError"   // an expression failed, or its value is invalid there
+	FailCalled  Reason = "Failed"      // an expression called fail()
 )
 
 // Error returns the message.

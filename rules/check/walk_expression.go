@@ -132,7 +132,7 @@ func (w walker) call(t *typed, e ast.Expr, p *fieldSchema, where string) {
 		w.expression(t, args[2], p, where)
 	case (name == "dyn" || name == entriesFunction || name == expr.Present || name == "optional.of") && len(args) == 1:
 		w.expression(t, args[0], p, where)
-	case name == "optional.none":
+	case name == "optional.none", name == expr.Fail:
 	case (name == "orValue" || name == "or") && c.IsMemberFunction():
 		w.expression(t, c.Target(), p, where)
 		w.expression(t, args[0], p, where)

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/cel-go/cel"
@@ -51,6 +52,8 @@ func (c *guardedCall) checkConstants() error {
 			continue
 		}
 		switch {
+		case c.Function() == Fail && strings.TrimSpace(string(text)) == "":
+			return errSilent
 		case c.Function() == cronFunction && i == 0:
 			if _, err := cron.Parse(string(text)); err != nil {
 				return fmt.Errorf("cron(): %w", err)

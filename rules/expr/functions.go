@@ -38,6 +38,7 @@ func (functionLibrary) CompileOptions() []cel.EnvOption {
 		unaryFunction("yaml.marshal", dyn, str, marshalYAML),
 		unaryFunction("yaml.unmarshal", str, dyn, unmarshalYAML),
 		unaryFunction("url.escape", str, str, escapeURL),
+		failFunction(),
 		unaryFunction("certificates", str, cel.ListType(anyMap), certificates),
 		hashFunction("hash.sha256", sha256.New),
 		hashFunction("hash.md5", md5.New),

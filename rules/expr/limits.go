@@ -108,6 +108,7 @@ var limits = map[string]limit{
 	"isQuantity":    {work: quantityWork},
 	Present:         {work: func(a operands) int { return copiedEntry * sizeOf(a[0]) }},
 	elapsedFunction: {},
+	Fail:            {},
 	cronFunction:    {work: func(a operands) int { return cronWork + len(textOf(a[0])) }},
 	"hash.sha256":   {work: hashWork},
 	"hash.md5":      {work: hashWork},

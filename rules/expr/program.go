@@ -56,9 +56,19 @@ func (p *Program) Uses() []*Definition { return p.uses }
 type Error struct {
 	Pos     source.Pos
 	Message string
+	// Authored: the message is that of fail(). It says what its author chose to say, also values.
+	Authored bool
 }
 
 func (e *Error) Error() string { return e.Message }
+
+// In returns the error with the name of what failed before its message. The message of fail() stays as it is.
+func (e *Error) In(where string) *Error {
+	if e.Authored {
+		return e
+	}
+	return &Error{Pos: e.Pos, Message: where + ": " + e.Message}
+}
 
 // Eval runs the program. A result that needs a value that does not exist yet is a
 // *types.Unknown. The programs of one rule share a frame and with it a budget.
@@ -99,6 +109,11 @@ func (p *Program) failed(err error) *Error {
 		node := NodeOf(p.ast, celErr.NodeID())
 		if node != nil {
 			out.Pos = p.position(node.ID())
+		}
+		var said authored
+		if out.Authored = errors.As(celErr.Unwrap(), &said); out.Authored {
+			out.Message = string(said)
+			break
 		}
 		out.Message = p.inlined.within(celErr.NodeID()) + describeFailure(celErr.Unwrap(), node)
 	}

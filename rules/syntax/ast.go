@@ -91,7 +91,8 @@ type Check struct {
 	Pos        source.Pos
 	Entry      string // validate[0], as errors show it
 	Expression *source.Expr
-	Message    *source.Node // text that may contain ${...}; nil: the message quotes the expression
+	Reason     source.String // "": DefaultCheckReason
+	Message    *source.Node  // text that may contain ${...}; nil: the message quotes the expression
 }
 
 // A Lookup is one entry of lookups. It has either a Name or a Selector.

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -190,6 +191,8 @@ var checkShape = source.Shape{
 	Doc: "A check of the primary.",
 	Keys: []source.Key{
 		{Name: "expression", Required: true, Value: boolExpr, Doc: "What must be true, like `self.spec.size > 0`."},
+		{Name: "reason", Value: checkReason, Default: DefaultCheckReason,
+			Doc: "The reason of `Stalled` if it is false, one CamelCase word such as `QuotaExceeded`."},
 		{Name: "message", Value: textData, Doc: "The message if it is false, with `${...}` for values. By default the " +
 			"expression itself."},
 	},
@@ -210,10 +213,28 @@ func readValidate(v source.Value) []*Check {
 			Pos:        item.Pos(),
 			Entry:      item.Entry(),
 			Expression: t.Key("expression").Expr(),
+			Reason:     readCheckReason(t.Key("reason")),
 			Message:    t.Key("message").Sentence(),
 		})
 	}
 	return checks
+}
+
+// readCheckReason reads the reason of a check. It is literal, because metrics have it as a label.
+func readCheckReason(v source.Value) source.String {
+	if v.Missing() {
+		return source.String{}
+	}
+	s, ok := v.Literal()
+	switch {
+	case !ok:
+	case slices.Contains(OwnReasons, s.Value):
+		v.Errorf("%s is reserved for reconcel", s.Value).Hint = "choose another word, such as " + DefaultCheckReason
+	case !isReason(v, s.Value):
+	default:
+		return s
+	}
+	return source.String{}
 }
 
 // readAfter reads after in all entries: ids of other entries in the same section.

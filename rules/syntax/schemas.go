@@ -55,6 +55,13 @@ var (
 		Pattern:  `^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$|` + interp,
 		Expected: "Expected one word of letters, digits and _.",
 	}
+	// checkReason is a reason without expressions.
+	checkReason = &source.Schema{
+		Type:     source.Types{"string"},
+		Pattern:  `^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`,
+		Expected: "Expected one word of letters, digits and _.",
+		Not:      &source.Schema{Enum: OwnReasons},
+	}
 	namespaceData = &source.Schema{
 		Type:     source.Types{"string"},
 		Pattern:  `^(` + label + `)?$|` + interp,

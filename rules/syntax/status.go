@@ -165,15 +165,31 @@ func readReason(v source.Value) *source.Node {
 	if d == nil || d.Kind != source.Text {
 		return d
 	}
-	if word := d.Value.(string); !IsReason(word) {
-		e := v.Errorf("%q must be one word of letters, digits and _", word)
-		if strings.Contains(word, " ") {
-			e.Hint = "write CamelCase here and put the sentence into message"
-		}
+	if !isReason(v, d.Value.(string)) {
 		return nil
 	}
 	return d
 }
+
+// isReason reports whether a literal reason has the right form, and records an error if not.
+func isReason(v source.Value, word string) bool {
+	if IsReason(word) {
+		return true
+	}
+	e := v.Errorf("%q must be one word of letters, digits and _", word)
+	if strings.Contains(word, " ") {
+		e.Hint = "write CamelCase here and put the sentence into message"
+	}
+	return false
+}
+
+// DefaultCheckReason is the reason of a check of validate that has none of its own.
+const DefaultCheckReason = "InvalidSpec"
+
+// OwnReasons are the reasons by which reconcel tells the states of a primary apart. A check cannot have them.
+var OwnReasons = []string{"Reconciled", "Progressing", "Waiting", "Retrying", "RuleError", "ErrResourceExists",
+	"SharedDifferently", "Forbidden", "Rejected", "Contested", "ChildFailed", "Finalizing", "Deleting",
+	"NamespaceTerminating", "Paused", "TooManyDeletions"}
 
 // IsReason reports whether the API server accepts a word as the reason of a
 // condition, except for its length.

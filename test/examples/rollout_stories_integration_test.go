@@ -61,7 +61,7 @@ func databaseStory(w *world) {
 	w.agree()
 
 	w.patch(w.primary("DatabaseServer", "main"), `{"spec":{"users":["elsewhere"]}}`)
-	w.reports("platform.example.com/v1alpha1", "DatabaseUser", user.GetName(), "Stalled", "True", "InvalidSpec")
+	w.reports("platform.example.com/v1alpha1", "DatabaseUser", user.GetName(), "Stalled", "True", "NotAllowed")
 	w.patch(w.primary("DatabaseServer", "main"), `{"spec":{"users":["*"]}}`)
 	w.agree()
 }

@@ -62,7 +62,7 @@ func (r *rendering) render(primary *rules.Primary) {
 func (r *rendering) rule(result *rules.RuleResult) {
 	if err := result.Err; err != nil {
 		at := ""
-		if err.Reason == rules.InvalidSpec { // The message comes from the author of the rules. Other errors have a position.
+		if result.Invalid { // The message comes from the author of the rules. Other errors have a position.
 			at = fmt.Sprintf("rule %q (%s:%d): ", result.Rule.Name, result.Rule.Pos.File, result.Rule.Pos.Line)
 		}
 		r.fail("%s%v", at, err)

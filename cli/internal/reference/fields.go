@@ -28,6 +28,7 @@ type Field struct {
 type Check struct {
 	Field   Code // "": the resource
 	Rule    Markdown
+	Reason  Code // "": of the API server
 	Message Markdown
 	rule    string // as it is in the schema; "": of the rules
 }
@@ -115,7 +116,8 @@ func (p *Page) addChecks(path string, s *spec.Schema) {
 		check, _ := item.(map[string]any)
 		rule, _ := check["rule"].(string)
 		message, _ := check["message"].(string)
-		p.Accepted = append(p.Accepted, Check{Code(path), code(rule), formatf("%v", Text(message)), rule})
+		p.Accepted = append(p.Accepted, Check{Field: Code(path), Rule: code(rule),
+			Message: formatf("%v", Text(message)), rule: rule})
 	}
 }
 

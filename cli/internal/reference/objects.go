@@ -76,6 +76,10 @@ func (v *ruleView) add(page *Page, only Markdown) {
 		page.Lookups = append(page.Lookups, Lookup{v.titles[id], v.lookupNamespace(l), v.readers(id)})
 	}
 	for _, c := range v.src.Validate {
+		reason := Code(cmp.Or(c.Reason.Value, syntax.DefaultCheckReason))
+		if !slices.Contains(page.Reasons, reason) {
+			page.Reasons = append(page.Reasons, reason)
+		}
 		places := infer.Places(c.Expression)
 		isRepeated := func(a Check) bool {
 			return slices.ContainsFunc(places, func(p infer.Place) bool {
@@ -83,7 +87,8 @@ func (v *ruleView) add(page *Page, only Markdown) {
 			})
 		}
 		if !slices.ContainsFunc(page.Accepted, isRepeated) {
-			page.Checked = append(page.Checked, Check{Rule: v.condition(c.Expression), Message: v.message(c.Message)})
+			page.Checked = append(page.Checked, Check{Rule: v.condition(c.Expression), Reason: reason,
+				Message: v.message(c.Message)})
 		}
 	}
 	for _, c := range v.src.Conditions {
@@ -101,7 +106,6 @@ func (v *ruleView) add(page *Page, only Markdown) {
 	}
 	page.Annotates = page.Annotates || v.rule.Annotates
 	page.Ordered = page.Ordered || v.rule.Ordered
-	page.Validates = page.Validates || len(v.src.Validate) > 0
 	page.NeedsFinalizer = page.NeedsFinalizer || v.rule.MayNeedFinalizer()
 	page.Shares = page.Shares || v.rule.Shares()
 	page.Expressions = page.Expressions || v.shown

@@ -56,7 +56,7 @@ type Page struct {
 	Reports        bool     // the resources have the standard conditions
 	Annotates      bool
 	Conditions     []Condition
-	Validates      bool
+	Reasons        []Code // of checks
 	NeedsFinalizer bool
 	Shares         bool
 	Orphans        bool

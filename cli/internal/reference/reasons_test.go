@@ -25,7 +25,7 @@ func TestReasonsAreThoseOfTheReference(t *testing.T) {
 	if len(documented) < 15 {
 		t.Fatalf("only %d reasons are documented: %v", len(documented), documented)
 	}
-	page := written(t, []*Page{{Reports: true, Validates: true, NeedsFinalizer: true, Shares: true, Orphans: true}})
+	page := written(t, []*Page{{Reports: true, Reasons: []Code{"InvalidSpec"}, NeedsFinalizer: true, Shares: true, Orphans: true}})
 	told := map[string]string{}
 	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| `(\\w+)` \\|").FindAllStringSubmatch(page, -1) {
 		told[m[1]] = m[2]
