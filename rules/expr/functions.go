@@ -37,6 +37,8 @@ func (functionLibrary) CompileOptions() []cel.EnvOption {
 		unaryFunction("json.unmarshal", str, dyn, unmarshalJSON),
 		unaryFunction("yaml.marshal", dyn, str, marshalYAML),
 		unaryFunction("yaml.unmarshal", str, dyn, unmarshalYAML),
+		unaryFunction("json.tryUnmarshal", str, cel.OptionalType(dyn), orAbsent(unmarshalJSON)),
+		unaryFunction("yaml.tryUnmarshal", str, cel.OptionalType(dyn), orAbsent(unmarshalYAML)),
 		unaryFunction("url.escape", str, str, escapeURL),
 		failFunction(),
 		unaryFunction("certificates", str, cel.ListType(anyMap), certificates),
@@ -109,6 +111,17 @@ func unmarshalJSON(v ref.Val) ref.Val {
 		return failf("json.unmarshal(): the text is not JSON") // The error could quote it.
 	}
 	return types.DefaultTypeAdapter.NativeToValue(out)
+}
+
+// orAbsent returns a function whose result is absent where f fails.
+func orAbsent(f func(ref.Val) ref.Val) func(ref.Val) ref.Val {
+	return func(v ref.Val) ref.Val {
+		out := f(v)
+		if types.IsError(out) {
+			return types.OptionalNone
+		}
+		return types.OptionalOf(out)
+	}
 }
 
 // alphabet is that of Kubernetes' generated names: without vowels, so that names

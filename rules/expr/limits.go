@@ -78,27 +78,29 @@ var limits = map[string]limit{
 		return copiedEntry * (countValues(a[0], MaxWork) + countValues(a[1],
 			MaxWork))
 	}},
-	"flatten":         {work: func(a operands) int { return countValues(a[0], MaxWork+1) }},
-	"sort":            {work: sortWork},
-	sortBy:            {work: sortWork},
-	"reverse":         {work: copyWork},
-	"slice":           {work: copyWork},
-	setAtIndex:        {work: copyWork},
-	insertAtIndex:     {work: copyWork},
-	removeAtIndex:     {work: copyWork},
-	"sum":             {work: func(a operands) int { return sizeOf(a[0]) }},
-	"split":           {work: splitWork},
-	rangeFunction:     {work: rangeWork},
-	overloads.Matches: patternLimit(matchWork),
-	"find":            patternLimit(matchWork),
-	"findAll":         patternLimit(findAllWork),
-	regexExtract:      patternLimit(matchWork),
-	regexExtractAll:   patternLimit(findAllWork),
-	regexReplace:      patternLimit(regexReplaceWork).andOutput(regexReplaceOutput),
-	"json.unmarshal":  {work: func(a operands) int { return len(textOf(a[0])) / 2 }},
-	"json.marshal":    {work: func(a operands) int { return printWork(a[0], MaxWork+1) }},
-	"yaml.marshal":    {work: func(a operands) int { return 32 * printWork(a[0], MaxWork+1) }},
-	"yaml.unmarshal":  {work: readYAMLWork},
+	"flatten":           {work: func(a operands) int { return countValues(a[0], MaxWork+1) }},
+	"sort":              {work: sortWork},
+	sortBy:              {work: sortWork},
+	"reverse":           {work: copyWork},
+	"slice":             {work: copyWork},
+	setAtIndex:          {work: copyWork},
+	insertAtIndex:       {work: copyWork},
+	removeAtIndex:       {work: copyWork},
+	"sum":               {work: func(a operands) int { return sizeOf(a[0]) }},
+	"split":             {work: splitWork},
+	rangeFunction:       {work: rangeWork},
+	overloads.Matches:   patternLimit(matchWork),
+	"find":              patternLimit(matchWork),
+	"findAll":           patternLimit(findAllWork),
+	regexExtract:        patternLimit(matchWork),
+	regexExtractAll:     patternLimit(findAllWork),
+	regexReplace:        patternLimit(regexReplaceWork).andOutput(regexReplaceOutput),
+	"json.unmarshal":    {work: readJSONWork},
+	"json.tryUnmarshal": {work: readJSONWork},
+	"json.marshal":      {work: func(a operands) int { return printWork(a[0], MaxWork+1) }},
+	"yaml.marshal":      {work: func(a operands) int { return 32 * printWork(a[0], MaxWork+1) }},
+	"yaml.unmarshal":    {work: readYAMLWork},
+	"yaml.tryUnmarshal": {work: readYAMLWork},
 	"url.escape": {work: hashWork, output: func(a operands) string {
 		return excessOutput(
 			escapedLength(textOf(a[0])), "text")
@@ -220,6 +222,8 @@ func (s *Scope) rangeOutput(a operands) string {
 }
 
 func copyWork(a operands) int { return copiedElement * sizeOf(a[0]) }
+
+func readJSONWork(a operands) int { return len(textOf(a[0])) / 2 }
 
 // readYAMLWork is the work of reading YAML.
 func readYAMLWork(a operands) int {
