@@ -1,14 +1,11 @@
 package rules
 
 import (
-	"fmt"
-
 	"github.com/google/cel-go/common/types"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/rules/expr"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
@@ -65,34 +62,10 @@ func (c *expressions) lookupSelector(l *Lookup) {
 	l.selector = c.data(l.src.Selector, "selector")
 	l.selector.beStrict() // A selector that lacks an entry would select more objects.
 	if isLiteral(l.src.Selector) {
-		selector, err := selectorOf(l.src.Selector.Plain())
+		selector, err := expr.SelectorOf(l.src.Selector.Plain())
 		if err != nil {
 			c.complain(l.where, "selector: %v", err)
 		}
 		l.fixed = selector
 	}
-}
-
-// selectorOf turns a value into a label selector.
-func selectorOf(v any) (labels.Selector, error) {
-	m, ok := v.(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("must be a label selector with matchLabels or matchExpressions")
-	}
-	if labels, ok := m["matchLabels"].(map[string]any); ok {
-		for key, value := range labels {
-			if value == nil { // It would count as an empty string.
-				return nil, fmt.Errorf("matchLabels[%q] must be text, got null", key)
-			}
-		}
-	}
-	var s metav1.LabelSelector
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(m, &s, true); err != nil {
-		return nil, fmt.Errorf("must be a label selector with matchLabels or matchExpressions")
-	}
-	selector, err := metav1.LabelSelectorAsSelector(&s)
-	if err != nil {
-		return nil, fmt.Errorf("is not a valid label selector")
-	}
-	return selector, nil
 }

@@ -16,7 +16,7 @@ func (c *compiler) compileFor() {
 	f := c.src.For
 	c.rule.Namespaces = valuesOf(f.Namespaces)
 	if f.Selector != nil {
-		selector, err := selectorOf(f.Selector.Plain())
+		selector, err := expr.SelectorOf(f.Selector.Plain())
 		if err != nil {
 			c.expressions.complain(f.Selector.Pos, "%s.selector: %v", f.Entry, err)
 		}

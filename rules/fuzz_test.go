@@ -124,7 +124,7 @@ func FuzzRender(f *testing.F) {
 		`self.spec.map`, `self.spec.image`, `self.spec.?nope`, `self.spec.nope`, `self.status.x`, `self.spec.list.map(i, i)`,
 		`{"a": self.spec.image, ?"b": self.spec.?nope}`, `merge(self.spec.map, {"x": "y"})`, `json.marshal(self)`, `1.0 / 0.0`,
 		"self.metadata.labels.`a/b`", `self.spec.map.transformMap(k, v, v + k)`, `[null, [], {}]`, `dyn(1) + dyn("x")`,
-		`yaml.unmarshal(self.spec.image)`, `json.tryUnmarshal(self.spec.image)`, `fail(self.spec.image)`, `regex.replace(self.spec.image, "(n)", r"\1\1")`, `[quantity("1Gi")].sum()`, `lists.setAtIndex(self.spec.list, 0, look)`, `url.escape(self.spec.image)`,
+		`yaml.unmarshal(self.spec.image)`, `json.tryUnmarshal(self.spec.image)`, `selects(self.spec.map, look)`, `fail(self.spec.image)`, `regex.replace(self.spec.image, "(n)", r"\1\1")`, `[quantity("1Gi")].sum()`, `lists.setAtIndex(self.spec.list, 0, look)`, `url.escape(self.spec.image)`,
 		`timestamp("2024-01-01T00:00:00Z")`, `cel.bind(x, self, x.spec)`, `"a".replace("a", self.spec.image)`, `b"x"`, `type(1)`,
 		`has(self.spec.nope) ? 1 : 2`, `self.spec.list`, `[{"n": "a"}, {"n": "b"}]`, `3`, `all.map(o, o.data)`, `look.data.x`, `every.size()`, `many`, `"\u0000\ud7ff"`, `optional.of(optional.none())`, `a.data.x`, `b.?spec.?x.orValue("y")`,
 	} {

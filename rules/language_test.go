@@ -349,6 +349,38 @@ func TestLookups(t *testing.T) {
 	s.check(t, `web: web failed rules.yaml:12:22: rule "r": child "web": data.color: lookups.settings: no such key: settings`, `status {"pods":["a"]}`)
 }
 
+// TestLookupSelectorText writes selectors as kubectl takes them, in the rules and in the resource.
+func TestLookupSelectorText(t *testing.T) {
+	const rule = `
+  lookups:
+  - id: pods
+    apiVersion: v1
+    kind: Pod
+    selector: SELECTOR
+  status:
+    n: ${size(pods)}
+`
+	for text, want := range map[string]string{
+		"a=b,c in (e, d),!f": "a in (b),c in (d,e),!f", `"a!=b,c"`: "a notin (b),c", "${self.spec.selector}": "a=b,c notin (d)",
+		`${""}`: "", "${string(self.spec.nope)}": "", "${self.spec.bad}": "", `${"a>1"}`: "",
+	} {
+		s := scene{rule: strings.Replace(rule, "SELECTOR", text, 1),
+			self: object{"spec": object{"selector": "a=b,c notin (d)", "bad": "a in"}}}
+		switch {
+		case strings.Contains(text, "bad") || strings.Contains(text, ">"):
+			s.check(t, "status {}", `error rules.yaml:12:15: rule "r": status.n: lookups.pods: selector: is not a label selector such as app=web,tier in (a, b)`)
+			continue
+		case strings.Contains(text, "nope"):
+			s.check(t, "status {}", `error rules.yaml:12:33: rule "r": status.n: lookups.pods: no such key: nope`)
+			continue
+		}
+		s.check(t, `status {"n":0}`)
+		if len(s.asked) != 1 || s.asked[0] != "Pod ns=ns everywhere=false name= selector="+want {
+			t.Errorf("%s asks %s", text, s.asked)
+		}
+	}
+}
+
 func TestLookupSelector(t *testing.T) {
 	const rule = `
   lookups:
@@ -367,7 +399,7 @@ func TestLookupSelector(t *testing.T) {
 		t.Error(s.asked)
 	}
 	(&scene{rule: rule, self: object{"spec": object{"selector": object{"app": "x"}}}}).check(t, "status {}",
-		`error rules.yaml:12:15: rule "r": status.n: lookups.pods: selector: must be a label selector with matchLabels or matchExpressions`)
+		`error rules.yaml:12:15: rule "r": status.n: lookups.pods: selector: must be a label selector with matchLabels or matchExpressions, or a text such as app=web`)
 }
 
 func TestSelectorThatLacksAValue(t *testing.T) {

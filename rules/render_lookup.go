@@ -168,7 +168,7 @@ func (r *queries) lookupQuery(l *Lookup) (q Query, res result) {
 		return q, res
 	}
 	var err error
-	if q.Selector, err = selectorOf(native); err != nil {
+	if q.Selector, err = expr.SelectorOf(native); err != nil {
 		return q, failedAt(l.where, "selector: "+err.Error())
 	}
 	return q, result{}

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"reconcel/rules/expr"
 	"reconcel/rules/syntax"
 )
 
@@ -38,7 +39,7 @@ func (c *compiler) compileRollout() {
 	if src.First == nil {
 		return
 	}
-	first, err := selectorOf(src.First.Plain())
+	first, err := expr.SelectorOf(src.First.Plain())
 	switch {
 	case err != nil:
 		c.expressions.complain(src.First.Pos, "rollout.first: %v", err)

@@ -49,8 +49,9 @@ func (s section) lookup(l *syntax.Lookup, f facts) {
 		s.texts(l.Names, f, "names")
 	}
 	if l.Selector != nil {
-		w := walker{walking: s.body.walking, sc: s.sc}
-		w.value(l.Selector, s.body.all.labelSelector(), "selector")
+		if w := (walker{walking: s.body.walking, sc: s.sc}); !w.isText(l.Selector) {
+			w.value(l.Selector, s.body.all.labelSelector(), "selector")
+		}
 		s.guard.at("selector").node(l.Selector, f)
 	}
 }

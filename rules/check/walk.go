@@ -67,6 +67,15 @@ func (w walker) value(n *source.Node, p *fieldSchema, where string) {
 	}
 }
 
+// isText reports whether a node is one expression that gives a text.
+func (w walker) isText(n *source.Node) bool {
+	if n.Kind != source.Interp || len(n.Parts) != 1 {
+		return false
+	}
+	t := w.expressions.checked(n.Parts[0].Expr)
+	return t != nil && t.t.Kind() == types.StringKind
+}
+
 const (
 	maxDepth  = 20      // how far lets are followed
 	maxCopied = 200_000 // how many values in lets are compared with the fields that name the lets

@@ -56,7 +56,7 @@ func (functionLibrary) CompileOptions() []cel.EnvOption {
 	}
 	opts = append(opts, shortNameFunction())
 	return slices.Concat(opts, quantityFunctions(), indexFunctions(), seededFunctions(), timeFunctions(), dataFunctions(),
-		idFunctions())
+		idFunctions(), selectorFunctions())
 }
 
 func unaryFunction(name string, arg, result *cel.Type, f func(ref.Val) ref.Val) cel.EnvOption {

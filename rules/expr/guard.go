@@ -204,6 +204,8 @@ func (c *guardedCall) label() string {
 		return "'=='"
 	case sortBy:
 		return "sortBy()"
+	case selectsFunction:
+		return "selects()"
 	default:
 		if symbol, ok := operators.FindReverse(name); ok && symbol != "" {
 			return "'" + symbol + "'"

@@ -95,6 +95,7 @@ var usages = map[string]string{
 	"when":              "when(condition, value)",
 	"isTrue":            `isTrue(x, "Ready")`, "condition": `condition(x, "Ready")`, "label": `label(x, "key")`,
 	"annotation":     `annotation(x, "key")`,
+	"selects":        "selects(self.spec.selector, object)",
 	string(Previous): "previous(id) for a child",
 }
 

@@ -101,6 +101,7 @@ var limits = map[string]limit{
 	"yaml.marshal":      {work: func(a operands) int { return 32 * printWork(a[0], MaxWork+1) }},
 	"yaml.unmarshal":    {work: readYAMLWork},
 	"yaml.tryUnmarshal": {work: readYAMLWork},
+	selectsFunction:     {work: selectsWork},
 	"url.escape": {work: hashWork, output: func(a operands) string {
 		return excessOutput(
 			escapedLength(textOf(a[0])), "text")

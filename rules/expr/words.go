@@ -25,6 +25,7 @@ func words() cel.EnvOption {
 		cel.GlobalMacro("condition", 2, condition),
 		cel.GlobalMacro("label", 2, mark("label", "labels")),
 		cel.GlobalMacro("annotation", 2, mark("annotation", "annotations")),
+		cel.GlobalMacro("selects", 2, selects),
 		cel.GlobalMacro(string(Previous), 1, previous),
 	)
 }

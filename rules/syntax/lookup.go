@@ -20,9 +20,10 @@ var lookupShape = source.Shape{
 		{Name: "name", Value: filledData, Doc: "Looks up one object. May contain `${...}`. Use this, `names` or `selector`."},
 		{Name: "names", Value: listData, Doc: "Looks up the objects of a list of names, in its order. Names without an " +
 			"object are left out. May contain `${...}`."},
-		{Name: "selector", Value: orComputed(computedSelector.Schema()),
+		{Name: "selector", Value: orSelectorText(orComputed(computedSelector.Schema())),
 			Doc: "Looks up a list, sorted by namespace and name: a label " +
-				"selector that may contain `${...}`, or one `${...}`. `{}` selects all. Use this, `name` or `names`."},
+				"selector that may contain `${...}`, or one `${...}`. `{}` selects all. " +
+				"It can be text, as kubectl takes it: `" + SelectorExample + "`. Use this, `name` or `names`."},
 	},
 	More: source.Schema{
 		AnyOf: []*source.Schema{requiresKeys("name"), requiresKeys("names"), requiresKeys("selector")},

@@ -177,6 +177,12 @@ func orType(name string, s *source.Schema) *source.Schema {
 // literalOnly is a value without ${...}.
 func literalOnly(s *source.Schema) *source.Schema { return s }
 
+// orSelectorText is a selector, or one as text.
+func orSelectorText(s *source.Schema) *source.Schema {
+	s.Pattern += `|^[^$]+$`
+	return s
+}
+
 // orComputed is a value or a ${...} instead.
 func orComputed(s *source.Schema) *source.Schema {
 	switch {

@@ -1,9 +1,12 @@
 package syntax
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"reconcel/rules/source"
@@ -90,8 +93,13 @@ func readDataSelector(v source.Value) *source.Node {
 	before := v.Reader.Count()
 	switch {
 	case v.Alone(), v.Broken():
+	case v.Computed():
+		v.Errorf("a label selector with ${...} in it must be a map, or one ${...}").Hint =
+			"write it like {matchLabels: {app: \"${self.spec.app}\"}}"
+	case v.IsText() && v.Scalar() != "":
+		return readSelectorText(v)
 	case !v.IsMap():
-		v.Errorf("expected a map or one ${...}, got %s",
+		v.Errorf("expected a map, text or one ${...}, got %s",
 			v.Describe()).Hint = "write it like {matchLabels: {app: web}}, or {} for all objects"
 	default:
 		checkSelector(v)
@@ -101,6 +109,61 @@ func readDataSelector(v source.Value) *source.Node {
 		return nil
 	}
 	return d
+}
+
+// SelectorExample is a label selector as text.
+const SelectorExample = "app=web,tier in (a, b)"
+
+// ParseSelector returns the label selector that a text stands for, as kubectl takes it. Its operators are those that a
+// map has, too.
+func ParseSelector(text string) (labels.Selector, error) {
+	selector, err := labels.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	requirements, _ := selector.Requirements()
+	for _, r := range requirements {
+		if operatorNames[r.Operator()] == "" {
+			return nil, errors.New("it cannot compare with < and >")
+		}
+	}
+	return selector, nil
+}
+
+// operatorNames are the operators of a text, as a map writes them.
+var operatorNames = map[selection.Operator]string{
+	selection.Equals: "In", selection.DoubleEquals: "In", selection.In: "In", selection.NotEquals: "NotIn",
+	selection.NotIn: "NotIn", selection.Exists: "Exists", selection.DoesNotExist: "DoesNotExist",
+}
+
+// readSelectorText reads a label selector that is written as text, as the map that selects the same.
+func readSelectorText(v source.Value) *source.Node {
+	selector, err := ParseSelector(v.Scalar())
+	if err != nil {
+		v.Errorf("is not a label selector: %v", err).Hint =
+			"write it like " + SelectorExample + ", or {matchLabels: {app: web}}"
+		return nil
+	}
+	at := v.Pos()
+	text := func(s string) *source.Node { return &source.Node{Kind: source.Text, Pos: at, Value: s} }
+	field := func(key string, value *source.Node) source.Field {
+		return source.Field{Key: source.String{Value: key, Pos: at}, Value: value}
+	}
+	list := &source.Node{Kind: source.List, Pos: at}
+	requirements, _ := selector.Requirements()
+	for _, r := range requirements {
+		item := &source.Node{Kind: source.Map, Pos: at, Fields: []source.Field{field("key", text(r.Key())),
+			field("operator", text(operatorNames[r.Operator()]))}}
+		if values := r.Values().List(); len(values) > 0 {
+			node := &source.Node{Kind: source.List, Pos: at}
+			for _, value := range values {
+				node.Items = append(node.Items, text(value))
+			}
+			item.Fields = append(item.Fields, field("values", node))
+		}
+		list.Items = append(list.Items, item)
+	}
+	return &source.Node{Kind: source.Map, Pos: at, Fields: []source.Field{field("matchExpressions", list)}}
 }
 
 // checkSelector checks the parts of a label selector that are not computed.
