@@ -3,10 +3,14 @@ package reference
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"reconcel/rules"
+	"reconcel/rules/syntax"
 )
 
 // TestReasonsAreThoseOfTheReference requires a reason for each that the reference has for a
@@ -41,6 +45,13 @@ func TestReasonsAreThoseOfTheReference(t *testing.T) {
 	}
 	if len(conditions) < 5 {
 		t.Errorf("the page has only %d conditions", len(conditions))
+	}
+	// A check of validate with such a reason would look like another state of the resource.
+	for reason, of := range documented {
+		chosen := reason == syntax.DefaultCheckReason || reason == string(rules.FailCalled)
+		if slices.Contains([]string{"Ready", "Reconciling", "Stalled"}, of) && slices.Contains(syntax.OwnReasons, reason) == chosen {
+			t.Errorf("whether a check can have the reason %s: %t", reason, !chosen)
+		}
 	}
 	few := written(t, []*Page{{Reports: true}})
 	for _, reason := range []string{"InvalidSpec", "Finalizing", "SharedDifferently", "Orphaned"} {
