@@ -117,7 +117,11 @@ func flagsOnly(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if cmd.Flags().Lookup("rules") != nil {
+	switch rules, resources := cmd.Flags().Lookup("rules"), cmd.Flags().ShorthandLookup("r"); {
+	case rules == nil:
+	case rules.Changed && resources != nil && resources.Name == "resources":
+		return exit.Misused("unexpected argument %q: give resources with -r, rules with -f", args[0])
+	default:
 		return exit.Misused("unexpected argument %q: give rules with -f", args[0])
 	}
 	return exit.Misused("unexpected argument %q", args[0])
