@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
@@ -256,7 +257,9 @@ func names() []string {
 
 // ignoring matches the comment that silences checks. The names are separated by commas
 // or blanks; what follows a second # is a remark.
-var ignoring = regexp.MustCompile(`(^|\s)# ?reconcel:ignore\s+([^#\r\n]*)`)
+var ignoring = regexp.MustCompile(`(^|\s)# ?` + ignore + `\s+([^#\r\n]*)`)
+
+const ignore = "reconcel:ignore"
 
 // A Silence says what comments and settings silence.
 type Silence struct {
@@ -275,6 +278,9 @@ func NewSilence(files []source.File, off []string) *Silence {
 	s := &Silence{off: off, lines: map[source.Pos][]string{}}
 	s.know(source.Pos{File: "--ignore-check"}, off)
 	for _, file := range files {
+		if !bytes.Contains(file.Data, []byte(ignore)) {
+			continue // Most files have no such comment.
+		}
 		for i, line := range strings.Split(string(file.Data), "\n") {
 			m := ignoring.FindStringSubmatchIndex(line)
 			if m == nil {
