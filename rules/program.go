@@ -24,6 +24,7 @@ type Program struct {
 	expressions []Expression
 	reads       Reads
 	incomplete  bool
+	foreign     map[*Rule]bool // those of other programs, by Compose
 }
 
 // AsIncomplete returns the same rules for an installation that has others, which could not be read. What the
@@ -39,6 +40,9 @@ func (p *Program) Incomplete() bool { return p.incomplete }
 
 // Sources returns the files that the program was compiled from.
 func (p *Program) Sources() []source.File { return p.sources }
+
+// HasTextOf reports whether Sources have the text of a rule of the program: not if Compose took it from another one.
+func (p *Program) HasTextOf(r *Rule) bool { return !p.foreign[r] }
 
 // Approves reports whether the document that has a rule, in this or another version, approves a change of it.
 func (p *Program) Approves(of *Rule, hash string) bool {

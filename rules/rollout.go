@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -57,7 +58,12 @@ func (p *Program) Compose(others ...*Rule) *Program {
 	if len(others) == 0 {
 		return p
 	}
-	composed := &Program{sources: p.sources, expressions: p.expressions, incomplete: p.incomplete}
+	composed := &Program{sources: p.sources, expressions: p.expressions, incomplete: p.incomplete,
+		foreign: map[*Rule]bool{}}
+	maps.Copy(composed.foreign, p.foreign)
+	for _, other := range others {
+		composed.foreign[other] = true
+	}
 	replaced := map[*Rule]bool{}
 	for _, primary := range p.primaries {
 		next := &Primary{GVK: primary.GVK}

@@ -91,7 +91,11 @@ func (inv *Inventory) Extend(ctx context.Context, program *rules.Program, check 
 				c.rollouts[kind] = r
 			}
 		}
-		return inv.texts.keep(ctx, program, append(named, c.revisions()...))
+		kept, err := inv.texts.keep(ctx, program, append(named, c.revisions()...))
+		if kept {
+			c.refer(program)
+		}
+		return err
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -58,6 +59,7 @@ type KeptRule struct {
 func (inv *Inventory) merge(entries map[Key]Entry, program *rules.Program, check Check) Orphaned {
 	found := Orphaned{Kinds: map[Key][]schema.GroupVersionKind{}, TakenOver: map[string][]string{}}
 	loaded, names := map[Key]bool{}, map[string]bool{}
+	revision := sync.OnceValue(func() string { return revisionOf(program.Sources()) })
 	for _, p := range program.Primaries() {
 		for _, r := range p.Rules {
 			key := KeyOf(r)
@@ -69,7 +71,7 @@ func (inv *Inventory) merge(entries map[Key]Entry, program *rules.Program, check
 			entry, kinds := merged(old, r)
 			entry.Source, entry.Digest, entry.Revision = inv.options.Source, digestOf(r), old.Revision
 			if entry.Digest != old.Digest || entry.Revision == "" {
-				entry.Revision = revisionOf(program.Sources())
+				entry.Revision = revision()
 			}
 			if others := check.TakenOver[r.Name]; len(others) > 0 {
 				entry.TakenOver = others

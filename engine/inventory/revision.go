@@ -34,6 +34,20 @@ func (c *content) revisions() (names []string) {
 	return names
 }
 
+// refer makes the entries of all rules whose text a program has name its revision. Otherwise, each change would need
+// the text of all rules once more.
+func (c *content) refer(program *rules.Program) {
+	revision := revisionOf(program.Sources())
+	for _, p := range program.Primaries() {
+		for _, r := range p.Rules {
+			if entry := c.entries[KeyOf(r)]; program.HasTextOf(r) && entry.Digest == digestOf(r) {
+				entry.Revision = revision
+				c.entries[KeyOf(r)] = entry
+			}
+		}
+	}
+}
+
 // Recorded is what an inventory has of the rules that ran last.
 type Recorded struct {
 	Entries map[Key]Entry

@@ -43,12 +43,16 @@ func noise(size int, seed uint64) string {
 	return "# " + base64.StdEncoding.EncodeToString(random) + "\n"
 }
 
-// programsOf compiles files with one rule each and a comment.
+// programsOf compiles files with one rule each and a comment. With changed, their rules are other ones.
 func programsOf(t *testing.T, comments ...string) *rules.Program {
 	t.Helper()
 	var files []source.File
 	for i, comment := range comments {
-		text := fmt.Sprintf("%sapiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- {name: r%d, for: {apiVersion: g/v1, kind: Widget}}\n", comment, i)
+		labels := ""
+		if comment == changed {
+			labels = ", selector: {matchLabels: {changed: x}}"
+		}
+		text := fmt.Sprintf("%sapiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- {name: r%d, for: {apiVersion: g/v1, kind: Widget%s}}\n", comment, i, labels)
 		files = append(files, source.File{Name: fmt.Sprintf("%d.yaml", i), Data: []byte(text)})
 	}
 	program, err := rules.Load(files)
@@ -57,6 +61,8 @@ func programsOf(t *testing.T, comments ...string) *rules.Program {
 	}
 	return program
 }
+
+const changed = "# with a selector\n"
 
 // TestLastFiles keeps the files that became active last, however large, for processes of the same source.
 func TestLastFiles(t *testing.T) {
@@ -99,6 +105,36 @@ func TestLastFiles(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTextsOfFilesThatChangeInTurn changes one file after the other: the text of the others is not kept once more for each
+// change, and that of every version that runs is.
+func TestTextsOfFilesThatChangeInTurn(t *testing.T) {
+	client := fake.NewSimpleDynamicClient(runtime.NewScheme())
+	inv := inventoryFrom(client, samePlace)
+	texts := []string{"", "", "", "", ""}
+	first := programsOf(t, texts...)
+	held := first.Primaries()[0].Rules[0]
+	extend(t, inv, first)
+	for i := range texts {
+		texts[i] = changed
+		extend(t, inv, programsOf(t, texts...).Compose(held)) // Its change waits for an approval.
+	}
+	stored, err := inventoryFrom(client, samePlace).RecordedWithTexts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key := range stored.Entries {
+		r := stored.Rule(key)
+		if r == nil {
+			t.Errorf("the text of %s is not kept", key.Rule)
+		} else if key == KeyOf(held) && r.Digest != held.Digest {
+			t.Errorf("the held version of %s is not kept", key.Rule)
+		}
+	}
+	if got := len(stored.texts.Revisions); got != 3 {
+		t.Errorf("the text of all rules is kept %d times, want 3: now, before the last change, and of the held version", got)
 	}
 }
 

@@ -115,11 +115,12 @@ func (pl *Plan) StopOthers(others ...*Plan) {
 // RunningRule returns the version of a rule that ran last, or nil if it is not known or is
 // for another version of the kind.
 func RunningRule(was *inventory.Recorded, old *Plan, c *Change) *rules.Rule {
-	last := was.Rule(c.Key)
+	var last *rules.Rule
 	if old != nil {
-		if r := inventory.FindRule(old.Program, c.Key, c.Old.Digest); r != nil {
-			last = r
-		}
+		last = inventory.FindRule(old.Program, c.Key, c.Old.Digest)
+	}
+	if last == nil {
+		last = was.Rule(c.Key)
 	}
 	if last == nil || c.Now != nil && last.GVK != c.Now.GVK {
 		return nil
