@@ -43,7 +43,7 @@ func compile(earlier *earlierRules, sources []source.File, unread []*source.Erro
 	var found source.Errors
 	_ = errors.As(err, &found) // It returns no other error.
 	l := loader{errs: found, broken: map[string]bool{}, said: map[source.Pos]bool{}, told: map[mistake]bool{},
-		described: map[describedPart]string{}}
+		described: map[describedPart]string{}, primaries: map[schema.GroupKind]*Primary{}, writers: map[writtenPart][]int{}}
 	for _, e := range found {
 		l.broken[e.Rule] = true
 		l.said[e.Pos] = true
@@ -98,7 +98,9 @@ type loader struct {
 	defined map[*syntax.Definitions]*expr.Definitions
 	// described are the rules that have a schema of a kind, by the kind and the part of the schema.
 	described map[describedPart]string
-	budget    expr.Budget // of all definitions
+	primaries map[schema.GroupKind]*Primary
+	writers   map[writtenPart][]int // the rules, by their index in those for the kind
+	budget    expr.Budget           // of all definitions
 }
 
 // A mistake identifies an error. Each kind of a rule finds it again.
@@ -120,25 +122,54 @@ func (l *loader) errorf(pos source.Pos, rule, format string, args ...any) *sourc
 // add adds a rule to the others of its kind, unless they conflict.
 func (l *loader) add(p *Program, rule *Rule, src *syntax.Rule) {
 	l.checkDescribed(rule, src)
-	var same *Primary
-	for _, other := range p.primaries {
-		if other.GVK == rule.GVK {
-			same = other
-		} else if other.GVK.GroupKind() == rule.GVK.GroupKind() {
-			l.errorf(src.For.APIVersion.Pos, rule.Name,
-				"%s.apiVersion: %s is version %s in rule %q: a kind can be watched in only one version",
-				src.For.Entry, rule.GVK.Kind, other.GVK.Version, other.Rules[0].Name)
-			return
-		}
-	}
+	gk := rule.GVK.GroupKind()
+	same := l.primaries[gk]
 	if same == nil {
-		p.primaries = append(p.primaries, &Primary{GVK: rule.GVK, Rules: []*Rule{rule}})
+		same = &Primary{GVK: rule.GVK}
+		p.primaries, l.primaries[gk] = append(p.primaries, same), same
+	}
+	if same.GVK != rule.GVK {
+		l.errorf(src.For.APIVersion.Pos, rule.Name,
+			"%s.apiVersion: %s is version %s in rule %q: a kind can be watched in only one version",
+			src.For.Entry, rule.GVK.Kind, same.GVK.Version, same.Rules[0].Name)
 		return
 	}
-	for _, other := range same.Rules {
-		l.checkShared(rule, other, src)
+	var sharing []int
+	parts := rule.written()
+	for _, part := range parts {
+		sharing = append(sharing, l.writers[part]...)
+	}
+	slices.Sort(sharing)
+	for _, i := range slices.Compact(sharing) {
+		l.checkShared(rule, same.Rules[i], src)
+	}
+	for _, part := range parts {
+		l.writers[part] = append(l.writers[part], len(same.Rules))
 	}
 	same.Rules = append(same.Rules, rule)
+}
+
+// A writtenPart is what only one rule for a kind may write.
+type writtenPart struct {
+	kind       schema.GroupKind
+	part, name string
+}
+
+// written returns the fields of status and the conditions that a rule writes, and that it has a patch.
+func (r *Rule) written() (parts []writtenPart) {
+	add := func(part, name string) { parts = append(parts, writtenPart{r.GVK.GroupKind(), part, name}) }
+	for _, key := range r.StatusKeys {
+		add("status", key)
+	}
+	for i := range r.conditions {
+		if t, literal := r.conditions[i].typ.literal(); literal {
+			add("condition", t)
+		}
+	}
+	if len(r.patched) > 0 {
+		add("patch", "")
+	}
+	return parts
 }
 
 // checkShared records an error for fields and conditions that two rules for one kind
@@ -205,7 +236,7 @@ func (l *Loaded) Recompile(sources []source.File, unread ...*source.Error) *Load
 	if l.Program == nil {
 		return Compile(sources, unread...)
 	}
-	earlier := earlierRules{file: l.File, passages: passagesOf(l.File, l.Sources), written: map[string][]*syntax.Rule{},
+	earlier := earlierRules{file: l.File, sources: l.Sources, written: map[string][]*syntax.Rule{},
 		rules: map[kindOfRule]*Rule{}}
 	for written := range l.File.Written() {
 		earlier.written[written[0].Name.Value] = written
@@ -227,10 +258,10 @@ func (l *Loaded) Changed() *syntax.File {
 
 // earlierRules are the compiled rules of earlier files.
 type earlierRules struct {
-	file     *syntax.File
-	passages map[*syntax.Rule][]byte
-	written  map[string][]*syntax.Rule // by name
-	rules    map[kindOfRule]*Rule
+	file    *syntax.File
+	sources []source.File
+	written map[string][]*syntax.Rule // by name
+	rules   map[kindOfRule]*Rule
 }
 
 // parse parses files, of which it shares those that have not changed.
@@ -239,6 +270,12 @@ func (c *earlierRules) parse(sources []source.File) (*syntax.File, error) {
 		return syntax.Parse(sources)
 	}
 	return c.file.ParseAgain(sources)
+}
+
+// shares reports whether a rule is in a file that was not parsed again.
+func (c *earlierRules) shares(written []*syntax.Rule) bool {
+	before := c.written[written[0].Name.Value]
+	return len(before) > 0 && before[0] == written[0]
 }
 
 type kindOfRule struct {
@@ -252,10 +289,16 @@ func (c *earlierRules) finder(file *syntax.File, sources []source.File) func(wri
 	if c == nil {
 		return func([]*syntax.Rule) []*Rule { return nil }
 	}
-	passages := passagesOf(file, sources)
+	parsed := map[string]bool{} // the files that were parsed again
+	for written := range file.Written() {
+		if !c.shares(written) {
+			parsed[written[0].Pos.File] = true
+		}
+	}
+	passages, now := passagesOf(c.file, c.sources, parsed), passagesOf(file, sources, parsed)
 	return func(written []*syntax.Rule) (found []*Rule) {
 		before := c.written[written[0].Name.Value]
-		if len(before) != len(written) || !bytes.Equal(c.passages[before[0]], passages[written[0]]) {
+		if len(before) != len(written) || !c.shares(written) && !bytes.Equal(passages[before[0]], now[written[0]]) {
 			return nil
 		}
 		for i, r := range written {
@@ -271,14 +314,17 @@ func (c *earlierRules) finder(file *syntax.File, sources []source.File) func(wri
 	}
 }
 
-// passagesOf returns the lines of each rule, until the next one begins.
-func passagesOf(file *syntax.File, sources []source.File) map[*syntax.Rule][]byte {
+// passagesOf returns the lines of each rule in some files, until the next one begins.
+func passagesOf(file *syntax.File, sources []source.File, in map[string]bool) map[*syntax.Rule][]byte {
 	starts := map[string][]*syntax.Rule{}
 	for written := range file.Written() {
 		starts[written[0].Pos.File] = append(starts[written[0].Pos.File], written[0])
 	}
 	passages := map[*syntax.Rule][]byte{}
 	for _, f := range sources {
+		if !in[f.Name] {
+			continue
+		}
 		lines := bytes.SplitAfter(f.Data, []byte("\n"))
 		offsets := make([]int, len(lines)+1)
 		for i, line := range lines {
