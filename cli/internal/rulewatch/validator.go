@@ -41,6 +41,7 @@ type Validator struct {
 	checked  result           // the result of the last Check
 	by       discover.Schemas // the schemas of the last judgement of the active rules
 	retry    time.Time        // when to judge again without a change; zero: never
+	all      time.Time        // when to judge all active rules after their changes were judged; zero: never
 	reported string           // errors about the active rules that were reported last
 	invalid  []error          // the same, one by one
 	warned   []string         // warnings of the last judgement
@@ -63,7 +64,7 @@ func (r *result) complete() bool { return r.Kinds != nil && r.Incomplete == nil 
 // either, because the engine waits for it.
 //
 // Of the next version of valid rules, it judges only those that have changed: a folder may have
-// many. As soon as they are active, all are judged.
+// many. All are judged judgeAllAfter later, once for all changes until then.
 func (v *Validator) Check(ctx context.Context, l *rules.Loaded) error {
 	var accepted discover.Schemas
 	if v.reported == "" && v.retry.IsZero() {
@@ -94,10 +95,16 @@ func (v *Validator) activated(ctx context.Context) {
 func (v *Validator) note(r result) {
 	v.by, v.retry = r.By, time.Time{}
 	switch {
-	case r.Partial:
+	case r.Partial && r.By == nil: // see postpone
 		v.retry = time.Now()
-	case !r.complete():
+	case !r.Partial && !r.complete():
 		v.retry = time.Now().Add(recheckEvery)
+	}
+	switch {
+	case !r.Partial:
+		v.all = time.Time{}
+	case v.all.IsZero():
+		v.all = time.Now().Add(judgeAllAfter)
 	}
 }
 
@@ -106,6 +113,9 @@ func (v *Validator) note(r result) {
 func (v *Validator) outdated(l *rules.Loaded, now discover.Schemas) bool {
 	if !v.retry.IsZero() {
 		return time.Now().After(v.retry)
+	}
+	if !v.all.IsZero() && time.Now().After(v.all) {
+		return true
 	}
 	return !v.by.Agree(now, cluster.Versions(l.Program))
 }
