@@ -107,13 +107,18 @@ func (r *reporter) report(ctx context.Context) (wrote bool) {
 	judged := maps.Clone(r.judged)
 	live := maps.Clone(r.all)
 	r.mu.Unlock()
+	rulesOf := map[string][]plan.RuleInspection{} // by the name of the file
+	for i := range now.Rules {
+		file, _, _ := strings.Cut(now.Rules[i].Position, ":")
+		rulesOf[file] = append(rulesOf[file], now.Rules[i])
+	}
 	for _, file := range slices.Sorted(maps.Keys(judged)) {
 		j, o := judged[file], live[syntax.ObjectIn(file)]
 		if o == nil || j.live == nil || o.live.GetUID() != j.live.GetUID() {
 			continue
 		}
 		was, _ := o.live.Object["status"].(map[string]any)
-		status := r.status(&j, now.Rules, was)
+		status := r.status(&j, rulesOf[file], was)
 		before := r.written[file]
 		if has(was, status) ||
 			before.uid == o.live.GetUID() && reflect.DeepEqual(before.status, status) && time.Since(before.at) < insistEvery {
@@ -178,16 +183,11 @@ func ownConditions(status map[string]any) map[any]any {
 	return own
 }
 
-// status returns the status of an object.
-func (r *reporter) status(j *Judgement, all []plan.RuleInspection, was map[string]any) map[string]any {
+// status returns the status of an object with its active rules.
+func (r *reporter) status(j *Judgement, own []plan.RuleInspection, was map[string]any) map[string]any {
 	var resources, ready int64
-	var own []plan.RuleInspection
-	for i := range all {
-		if file, _, _ := strings.Cut(all[i].Position, ":"); file != j.File.Name {
-			continue
-		}
-		own = append(own, all[i])
-		for state, n := range all[i].Primaries {
+	for i := range own {
+		for state, n := range own[i].Primaries {
 			resources += int64(n)
 			if state == outcome.Ready.String() {
 				ready += int64(n)
