@@ -36,6 +36,7 @@ type content struct {
 	approved []string
 	rollouts map[string]Rollout
 	rejected *Rejected
+	version  string // the resourceVersion of the ConfigMap that has it; "": unknown
 }
 
 // clone returns a copy whose lists can be changed: of nil, an empty one.
@@ -44,7 +45,7 @@ func (c *content) clone() content {
 		return content{entries: map[Key]Entry{}, rollouts: map[string]Rollout{}}
 	}
 	return content{entries: maps.Clone(c.entries), held: slices.Clone(c.held), approved: slices.Clone(c.approved),
-		rollouts: maps.Clone(c.rollouts), rejected: c.rejected}
+		rollouts: maps.Clone(c.rollouts), rejected: c.rejected, version: c.version}
 }
 
 // regain adds entries, and kinds of their children, that others have removed, for example by restoring a backup from

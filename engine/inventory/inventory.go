@@ -268,15 +268,26 @@ func (inv *Inventory) tryChange(ctx context.Context, edit func(*content) error) 
 	}
 	if stored == nil {
 		_, err = inv.create(ctx, &c)
-	} else if changed, wrong := c.fill(stored); wrong != nil {
-		return wrong
-	} else if changed {
-		_, err = inv.client.Update(ctx, stored, metav1.UpdateOptions{FieldManager: inv.options.FieldManager})
+	} else {
+		_, err = inv.update(ctx, &c, stored)
 	}
 	if err == nil {
 		inv.last.Store(&c)
 	}
 	return err
+}
+
+// update replaces the content of the ConfigMap, unless it has the same one, and reports whether it did.
+func (inv *Inventory) update(ctx context.Context, c *content, stored *unstructured.Unstructured) (changed bool,
+	err error) {
+	if changed, err = c.fill(stored); err != nil || !changed {
+		return false, err
+	}
+	now, err := inv.client.Update(ctx, stored, metav1.UpdateOptions{FieldManager: inv.options.FieldManager})
+	if err == nil {
+		c.version = now.GetResourceVersion()
+	}
+	return err == nil, err
 }
 
 // create creates the ConfigMap, unless there is nothing to record, and reports whether it did.
@@ -289,7 +300,10 @@ func (inv *Inventory) create(ctx context.Context, c *content) (created bool, err
 	if changed, err := c.fill(configMap); err != nil || !changed {
 		return false, err
 	}
-	_, err = inv.client.Create(ctx, configMap, metav1.CreateOptions{FieldManager: inv.options.FieldManager})
+	now, err := inv.client.Create(ctx, configMap, metav1.CreateOptions{FieldManager: inv.options.FieldManager})
+	if err == nil {
+		c.version = now.GetResourceVersion()
+	}
 	return err == nil, err
 }
 
@@ -316,13 +330,10 @@ func (inv *Inventory) Restore(ctx context.Context) (restored bool, err error) {
 		return restored, inv.describe(err)
 	}
 	c.regain(inv.last.Load())
-	if restored, err = c.fill(stored); restored && err == nil {
-		_, err = inv.client.Update(ctx, stored, metav1.UpdateOptions{FieldManager: inv.options.FieldManager})
-	}
-	if err == nil {
+	if restored, err = inv.update(ctx, &c, stored); err == nil {
 		inv.last.Store(&c)
 	}
-	return restored && err == nil, inv.describe(err)
+	return restored, inv.describe(err)
 }
 
 // read returns the content and the ConfigMap, which is nil if it does not exist. If it was deleted while this
@@ -337,8 +348,13 @@ func (inv *Inventory) read(ctx context.Context) (content, *unstructured.Unstruct
 	if err != nil {
 		return content{}, nil, err
 	}
+	version := configMap.GetResourceVersion()
+	if last := inv.last.Load(); last != nil && last.version == version && version != "" {
+		return last.clone(), configMap, nil
+	}
 	stored, _ := Of(configMap)
 	c, err := stored.content()
+	c.version = version
 	return c, configMap, err
 }
 

@@ -1,13 +1,18 @@
 package inventory
 
 import (
+	"context"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
@@ -230,4 +235,80 @@ func TestInventoryOfAnIncompleteProgram(t *testing.T) {
 	if orphaned := extend(t, inv, some); len(orphaned.Removed) != 1 || len(orphaned.Finalizers) != 1 {
 		t.Errorf("of a removed rule, this is removed: %+v", orphaned)
 	}
+}
+
+// TestInventoryThatSeveralProcessesChange lets two processes change an inventory in any order: each has what a new one
+// reads.
+func TestInventoryThatSeveralProcessesChange(t *testing.T) {
+	client := fake.NewSimpleDynamicClient(runtime.NewScheme())
+	version := 0
+	processes := []*Inventory{inventoryFrom(client, samePlace), inventoryFrom(client, samePlace)}
+	for _, inv := range processes {
+		inv.client = &versioned{inv.client, &version}
+	}
+	programs := []*rules.Program{programsOf(t, "", "", ""), programsOf(t, changed, "", ""), programsOf(t, "", changed), programsOf(t, "")}
+	r := rand.New(rand.NewPCG(3, 7))
+	for step := range 200 {
+		inv, program := processes[r.IntN(2)], programs[r.IntN(len(programs))]
+		of := KeyOf(program.Primaries()[0].Rules[0])
+		var err error
+		switch r.IntN(5) {
+		case 0, 1:
+			check := Check{Rollouts: map[string]Rollout{}}
+			if r.IntN(2) == 0 {
+				check.Held = map[Key]HeldChange{of: {Rule: of.Rule, Kind: of.Kind, Hash: "1234567890", Message: "would delete much"}}
+			}
+			if r.IntN(2) == 0 {
+				check.Rollouts[of.Kind] = Rollout{To: strconv.Itoa(step), State: Progressing}
+			}
+			err = inv.Extend(t.Context(), program, check)
+		case 2:
+			err = inv.Approve(t.Context(), "1234567890")
+		case 3:
+			err = inv.SetRollout(t.Context(), of.Kind, Paused)
+		case 4:
+			err = inv.SetRejected(t.Context(), &Rejected{Hash: strconv.Itoa(step)})
+		}
+		state := func(inv *Inventory) string {
+			c, _, err := inv.read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := encode(c.entries)
+			if err != nil {
+				t.Fatal(err)
+			}
+			annotations, err := c.annotations(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprint(data, annotations)
+		}
+		want := state(inventoryFrom(client, samePlace))
+		for i, inv := range processes {
+			if diff := cmp.Diff(want, state(inv)); diff != "" {
+				t.Fatalf("step %d (%v): process %d has (-stored +got):\n%s", step, err, i, diff)
+			}
+		}
+	}
+}
+
+// versioned is a client of an API server that gives each state of an object a resourceVersion.
+type versioned struct {
+	dynamic.ResourceInterface
+	last *int
+}
+
+func (v *versioned) next(u *unstructured.Unstructured) *unstructured.Unstructured {
+	*v.last++
+	u.SetResourceVersion(strconv.Itoa(*v.last))
+	return u
+}
+
+func (v *versioned) Create(ctx context.Context, u *unstructured.Unstructured, o metav1.CreateOptions, sub ...string) (*unstructured.Unstructured, error) {
+	return v.ResourceInterface.Create(ctx, v.next(u), o, sub...)
+}
+
+func (v *versioned) Update(ctx context.Context, u *unstructured.Unstructured, o metav1.UpdateOptions, sub ...string) (*unstructured.Unstructured, error) {
+	return v.ResourceInterface.Update(ctx, v.next(u), o, sub...)
 }
