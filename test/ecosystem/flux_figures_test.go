@@ -3,6 +3,7 @@ package ecosystem
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,8 @@ import (
 )
 
 // TestManyRulesObjects measures 500 Rules objects of two rules each: the start until all are active, the time from a change
-// of one to its first child, and the sizes of reconcel's ConfigMaps, which must be below the limit of the API.
+// of one to its first child, the CPU time of both, and the sizes of reconcel's ConfigMaps, which must be below the limit of
+// the API.
 func TestManyRulesObjects(t *testing.T) {
 	if os.Getenv("RECONCEL_FIGURES") == "" {
 		t.Skip("set RECONCEL_FIGURES=1 to measure")
@@ -49,6 +51,24 @@ func TestManyRulesObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	apply(foo)
+	// used is the CPU time of reconcel since it was last asked.
+	var before time.Duration
+	used := func() time.Duration {
+		t.Helper()
+		stat := string(readFile(t, fmt.Sprintf("/proc/%d/stat", r.reconcel.Process.Pid)))
+		fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])
+		var all time.Duration
+		for _, field := range fields[11:13] {
+			ticks, err := strconv.Atoi(field)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all += time.Duration(ticks) * 10 * time.Millisecond
+		}
+		last := before
+		before = all
+		return all - last
+	}
 	load := func() string { return strings.TrimSpace(string(readFile(t, "/proc/loadavg"))) }
 	version := func() string {
 		return fmt.Sprint(r.field("ConfigMap", "default", "measured-many7a", "data", "version"))
@@ -56,9 +76,9 @@ func TestManyRulesObjects(t *testing.T) {
 	began := time.Now()
 	r.reconcel = nil
 	r.start()
-	t.Logf("running after %v (load %s)", time.Since(began), load())
+	t.Logf("running after %v, %v of CPU (load %s)", time.Since(began), used(), load())
 	r.until("the first child is there", version, "1")
-	t.Logf("first child after %v", time.Since(began))
+	t.Logf("first child after %v, %v more of CPU", time.Since(began), used())
 	r.until("all objects are Active", func() string {
 		active := 0
 		for _, u := range r.All() {
@@ -68,13 +88,14 @@ func TestManyRulesObjects(t *testing.T) {
 		}
 		return fmt.Sprint(active)
 	}, fmt.Sprint(objects))
-	t.Logf("all say Active after %v (load %s)", time.Since(began), load())
+	t.Logf("all say Active after %v, %v more of CPU (load %s)", time.Since(began), used(), load())
 	for i := range 5 {
 		want := fmt.Sprint(i + 2)
+		used()
 		changed := time.Now()
 		apply(text(7, want))
 		r.until("the child has version "+want, version, want)
-		t.Logf("a change of one object reaches its child after %v (load %s)", time.Since(changed), load())
+		t.Logf("a change of one object reaches its child after %v, %v of CPU (load %s)", time.Since(changed), used(), load())
 	}
 	for _, u := range r.All() {
 		if u.GetKind() == "ConfigMap" && strings.HasPrefix(u.GetName(), "reconcel") {
