@@ -29,8 +29,8 @@ const retryEvery = 2 * time.Second
 // the schemas of the cluster may have changed.
 const recheckEvery = 30 * time.Second
 
-// judgeAllAfter is the time from a change of some rules until all are judged. Each change that follows is judged with the
-// one before: it does not wait until hundreds of rules that are the same have been judged again.
+// judgeAllAfter is the time from a change of some rules until all are judged. The next change does not wait until
+// hundreds of rules that are the same have been judged again.
 const judgeAllAfter = time.Second
 
 // objectsPatience is how long a process that starts waits for the Rules objects. After that, it works with those that
