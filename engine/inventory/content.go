@@ -141,6 +141,7 @@ func (c *content) annotations(before map[string]string) (map[string]string, erro
 type Rejected struct {
 	Hash string `json:"hash"`           // identifies the files
 	What string `json:"what,omitempty"` // what they are; "" for rules files
+	Kept string `json:"kept,omitempty"` // what is active instead; "" for the last valid rules
 	// Active: the files are active all the same, because only the schemas of the cluster make them invalid.
 	Active bool      `json:"active,omitempty"`
 	Since  time.Time `json:"since"`
@@ -150,7 +151,7 @@ type Rejected struct {
 
 // String says what is wrong, and which rules are active.
 func (r *Rejected) String() string {
-	text := cmp.Or(r.What, "rules files") + " rejected, the last valid rules are active: "
+	text := cmp.Or(r.What, "rules files") + " rejected, " + cmp.Or(r.Kept, "the last valid rules are active") + ": "
 	if r.Active {
 		text = "active rules are not valid for the schemas of the cluster: "
 	}

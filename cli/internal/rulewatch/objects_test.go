@@ -232,6 +232,45 @@ func TestObjectsBecomeActive(t *testing.T) {
 var forbidden = sim.Failure{Verb: "list", Kind: runtimeschema.GroupKind{Group: "reconcel.dev", Kind: "Rules"}, Times: sim.Always,
 	Err: apierrors.NewForbidden(rules.RulesResource.GroupResource(), "", errors.New("no"))}
 
+// TestWhatIsActiveInPlaceOfInvalidObjects has objects of which some were valid before. The status of the installation,
+// the Event and the log say what is true.
+func TestWhatIsActiveInPlaceOfInvalidObjects(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.mustStart()
+	says := func(record, log string) {
+		t.Helper()
+		var now string
+		if !eventually(t, func() bool {
+			now = ""
+			if r := s.watch.State().Record(); r != nil {
+				now = r.String()
+			}
+			return strings.HasPrefix(now, record) && strings.Contains(s.log.String(), log) && slices.ContainsFunc(s.f.said(), func(note string) bool {
+				return strings.Contains(note, strings.Split(record, ", ")[1])
+			})
+		}) {
+			t.Fatalf("the installation says %q, and the Events %q, not %q; the log must have %q:\n%s", now, s.f.said(), record, log, s.log)
+		}
+	}
+	s.apply("new", named("A!"))
+	says("Rules objects rejected, none of them is active until it is valid: Rules home/new: ", "no rules are active until they are valid")
+	s.apply("good", named("b"))
+	s.follows("b", "Rules home/new: ")
+	s.mustStart()
+	says("Rules objects rejected, none of them is active until it is valid: Rules home/new: ", "rules not reloaded, some have no last valid version")
+	s.apply("good", named("B!"))
+	says("Rules objects rejected, the last valid rules are active, but Rules home/new has none: Rules home/good: ", `objects="[Rules home/new]"`)
+	s.apply("new", named("a"))
+	s.follows("b a", "Rules home/good: ")
+	says("Rules objects rejected, the last valid rules are active: Rules home/good: ", "rules not reloaded, the last valid rules stay active")
+	s.apply("good", named("b"))
+	s.follows("b a")
+	if text := s.log.String(); !strings.Contains(text, "Rules objects match the active rules again") || strings.Contains(text, "rules files") {
+		t.Errorf("without files, the log speaks of files, or not of objects:\n%s", text)
+	}
+}
+
 // TestObjectsInvalidForTheCluster has rules that only the schemas of the cluster make invalid.
 func TestObjectsInvalidForTheCluster(t *testing.T) {
 	t.Parallel()
@@ -445,7 +484,7 @@ func TestObjectsWithMistakesInWholeMaps(t *testing.T) {
 	s.apply("null", "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules: null\n")
 	s.follows("", `Rules home/child: rules[0].children[0]: rule "a": children[0] "one": missing template`, "Rules home/none: missing rules",
 		"Rules home/null: rules: is empty")
-	if text := s.watch.State().Record().String(); !strings.HasPrefix(text, "Rules objects rejected, the last valid rules are active: Rules home/child: ") {
+	if text := s.watch.State().Record().String(); !strings.HasPrefix(text, "Rules objects rejected, none of them is active until it is valid: Rules home/child: ") {
 		t.Errorf("an installation says %q", text)
 	}
 	s.end()

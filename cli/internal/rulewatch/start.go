@@ -43,9 +43,9 @@ func (w *Watch) Approve(ctx context.Context) (*rules.Program, error) {
 	wrong := next.rejected()
 	if len(wrong) > 0 {
 		w.Metrics.rejected()
-		w.publish(w.State().rejected(w.what(), c.hash, wrong))
+		w.publish(w.State().rejected(w.what("or"), next.kept(), c.hash, wrong))
 	}
-	if len(wrong) > 0 && len(next.loaded.Sources) > 0 { // Otherwise the first reading of the files logs why.
+	if next.kept().some { // Otherwise the first reading of the files logs why.
 		w.Log.Error("rules invalid, starting with the last valid rules", "hash", next.hash.String(), "error", summary(wrong))
 	}
 	return next.program(), nil

@@ -30,6 +30,7 @@ type Rejected struct {
 	Errors []string  `json:"errors"`
 
 	what string
+	kept kept
 }
 
 // An installation records so many errors, and so many bytes of each: annotations have a limit.
@@ -46,7 +47,8 @@ func (s *State) Record() *inventory.Rejected {
 	switch {
 	case s.Rejected != nil:
 		all = s.Rejected.Errors
-		r = &inventory.Rejected{Hash: s.Rejected.Hash, What: s.Rejected.what, Since: s.Rejected.Since}
+		r = &inventory.Rejected{Hash: s.Rejected.Hash, What: s.Rejected.what, Kept: s.Rejected.kept.String(),
+			Since: s.Rejected.Since}
 	case len(all) == 0:
 		return nil
 	}
@@ -66,9 +68,9 @@ func (s *State) activated(hash digest) *State {
 	return now
 }
 
-func (s *State) rejected(what string, hash digest, wrong []error) *State {
+func (s *State) rejected(what string, kept kept, hash digest, wrong []error) *State {
 	now := *s
-	now.Rejected = &Rejected{hash.String(), time.Now(), texts(wrong), what}
+	now.Rejected = &Rejected{hash.String(), time.Now(), texts(wrong), what, kept}
 	return &now
 }
 

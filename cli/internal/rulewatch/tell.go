@@ -1,6 +1,7 @@
 package rulewatch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,6 +27,50 @@ func (n *composition) rejected() (all []error) {
 		}
 	}
 	return all
+}
+
+// kept says what is active in place of versions that are not picked.
+type kept struct {
+	some    bool     // the last valid version of some of them is
+	without []string // the names of those that have none
+}
+
+// kept returns what is active in place of versions that are not picked.
+func (n *composition) kept() (k kept) {
+	for i := range n.picks {
+		p := &n.picks[i]
+		files, _ := p.version()
+		switch {
+		case len(p.wrong) == 0 && p.object.Why == "" && n.unknown == nil:
+		case len(files) > 0:
+			k.some = true
+		default:
+			k.without = append(k.without, cmp.Or(p.name, "the rules files"))
+		}
+	}
+	return k
+}
+
+// mostNamed is how many objects a text names.
+const mostNamed = 3
+
+// String says it in words.
+func (k kept) String() string {
+	switch {
+	case k.some && len(k.without) == 0:
+		return "the last valid rules are active"
+	case len(k.without) == 0:
+		return "no rules are active"
+	case !k.some:
+		return "none of them is active until it is valid"
+	}
+	named, verb := k.without, " have none"
+	if len(named) > mostNamed {
+		named = append(slices.Clone(named[:mostNamed]), fmt.Sprintf("%d more", len(named)-mostNamed))
+	} else if len(named) == 1 {
+		verb = " has none"
+	}
+	return "the last valid rules are active, but " + strings.Join(named, ", ") + verb
 }
 
 // told returns an error in an object with the name of the object, and with a path in place of the line.

@@ -206,7 +206,7 @@ func (w *Watch) follow(ctx context.Context, c *contents) {
 	next := c.next
 	if next.hash != w.hash || next.incomplete != w.incomplete {
 		if err := w.Reload(ctx, next.program()); err != nil {
-			if ctx.Err() == nil && w.postpone(c, retryEvery, []error{err}) {
+			if ctx.Err() == nil && w.postpone(c, retryEvery, []error{err}, kept{some: w.hasRules()}) {
 				w.Log.Error("reload failed, will retry", "error", err)
 			}
 			return
@@ -223,8 +223,8 @@ func (w *Watch) follow(ctx context.Context, c *contents) {
 	}
 	c.next, w.composed = nil, next
 	if wrong := next.rejected(); len(wrong) > 0 {
-		if w.postpone(c, recheckEvery, wrong) {
-			w.reject(wrong)
+		if w.postpone(c, recheckEvery, wrong, next.kept()) {
+			w.reject(wrong, next.kept())
 		}
 		return
 	}
@@ -232,24 +232,27 @@ func (w *Watch) follow(ctx context.Context, c *contents) {
 	w.matched()
 }
 
-// what says what the rules are.
-func (w *Watch) what() string {
+// what says what the rules are, with "and" or "or" between files and objects.
+func (w *Watch) what(both string) string {
 	switch {
 	case w.Objects == nil:
 		return "rules files"
 	case len(w.first.files)+len(w.first.unread) == 0:
 		return "Rules objects"
 	}
-	return "rules files or Rules objects"
+	return "rules files " + both + " Rules objects"
 }
 
 // matched records that all files and objects are active.
 func (w *Watch) matched() {
 	if w.State().Rejected != nil {
 		w.activated(w.active, w.hash)
-		w.Log.Info("rules files match the active rules again")
+		w.Log.Info(w.what("and") + " match the active rules again")
 	}
 }
+
+// hasRules reports whether any rules are active.
+func (w *Watch) hasRules() bool { return len(versionsOf(w.active.Sources).of) > 0 }
 
 // running returns the versions of files and objects that are active.
 func (w *Watch) running() versions {
@@ -258,14 +261,14 @@ func (w *Watch) running() versions {
 	return v
 }
 
-// postpone records why rules are not active, and reports whether the reason is new.
-func (w *Watch) postpone(c *contents, wait time.Duration, wrong []error) (news bool) {
+// postpone records why rules are not active, and which ones are instead. It reports whether the reason is new.
+func (w *Watch) postpone(c *contents, wait time.Duration, wrong []error, kept kept) (news bool) {
 	reason := strings.Join(texts(wrong), "\n")
 	news = c.reason != reason
 	c.reason, c.retry = reason, time.Now().Add(wait)
 	w.Metrics.rejected()
 	if news || w.State().Rejected == nil {
-		w.publish(w.State().rejected(w.what(), c.hash, wrong))
+		w.publish(w.State().rejected(w.what("or"), kept, c.hash, wrong))
 	}
 	return news
 }
@@ -285,16 +288,19 @@ func (w *Watch) publish(s *State) {
 }
 
 // reject logs and records all errors of rules.
-func (w *Watch) reject(all []error) {
+func (w *Watch) reject(all []error, kept kept) {
 	for _, e := range all {
 		w.Log.Error("rules invalid", "error", e)
 	}
-	if len(w.active.Sources) == 0 {
+	switch {
+	case !w.hasRules():
 		w.Log.Error("no rules are active until they are valid", "errors", len(all))
-	} else {
+	case len(kept.without) == 0:
 		w.Log.Error("rules not reloaded, the last valid rules stay active", "errors", len(all))
+	default:
+		w.Log.Error("rules not reloaded, some have no last valid version", "errors", len(all), "objects", kept.without)
 	}
-	w.Reject("the " + w.what() + " are invalid, the last valid rules stay active: " + summary(all))
+	w.Reject("the " + w.what("or") + " are invalid, " + kept.String() + ": " + summary(all))
 }
 
 // split returns the errors of rules one by one.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -53,6 +54,12 @@ func (f *follower) firstNote() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.notes[0]
+}
+
+func (f *follower) said() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.notes)
 }
 
 func (f *follower) fail(err error) {
