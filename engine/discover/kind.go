@@ -14,6 +14,7 @@ type Kind struct {
 	GVK        schema.GroupVersionKind
 	GVR        schema.GroupVersionResource
 	Singular   string // singular resource name, as used in kubectl arguments
+	Short      string // short resource names, separated by spaces
 	Namespaced bool
 	Status     bool // has the status subresource
 }

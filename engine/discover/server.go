@@ -44,6 +44,7 @@ func (s server) findVersion(ctx context.Context, gvk schema.GroupVersionKind) (K
 		if r.Kind == gvk.Kind && !strings.Contains(r.Name, "/") {
 			found.GVR = gvk.GroupVersion().WithResource(r.Name)
 			found.Singular, found.Namespaced = r.SingularName, r.Namespaced
+			found.Short = strings.Join(r.ShortNames, " ")
 		}
 	}
 	if found.GVR.Resource == "" {

@@ -170,6 +170,7 @@ func unavailable(failed map[schema.GroupVersion]error) error {
 func kindOf(gv schema.GroupVersion, r *metav1.APIResource, beside []metav1.APIResource) discover.Kind {
 	return discover.Kind{
 		GVK: gv.WithKind(r.Kind), GVR: gv.WithResource(r.Name), Singular: r.SingularName, Namespaced: r.Namespaced,
+		Short: strings.Join(r.ShortNames, " "),
 		Status: slices.ContainsFunc(beside, func(other metav1.APIResource) bool {
 			return strings.TrimSuffix(other.Name, "/status") == r.Name && other.Name != r.Name
 		}),

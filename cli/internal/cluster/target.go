@@ -26,25 +26,39 @@ func ParseTarget(text string) (Target, bool) {
 	return Target{text, strings.ToLower(kind), name}, ok
 }
 
-// IsOf reports whether the target names a kind: as Foo, foo or foos, with or
-// without its group. k is nil if the API server does not serve the kind.
+// IsOf reports whether the target names a kind: as Foo, foo, foos or by a short name, with or without its group, or its
+// version and group. k is nil if the API server does not serve the kind.
 func (t Target) IsOf(gvk schema.GroupVersionKind, k *discover.Kind) bool {
+	return t.isNamed(gvk, k) || k != nil && t.isAny(gvk, strings.Fields(k.Short))
+}
+
+// isNamed is IsOf without short names.
+func (t Target) isNamed(gvk schema.GroupVersionKind, k *discover.Kind) bool {
 	names := []string{strings.ToLower(gvk.Kind)}
 	if k != nil {
 		names = append(names, k.GVR.Resource, k.Singular)
 	}
+	return t.isAny(gvk, names)
+}
+
+func (t Target) isAny(gvk schema.GroupVersionKind, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
-		return name != "" && (t.kind == name || t.kind == name+"."+gvk.Group)
+		return name != "" &&
+			(t.kind == name || t.kind == name+"."+gvk.Group || t.kind == name+"."+gvk.Version+"."+gvk.Group)
 	})
 }
 
 // KindIn returns the kind that the target names, of those that the API server serves. incomplete says which are not
-// known.
+// known. As for kubectl, a short name counts unless it is the name of a kind.
 func (t Target) KindIn(served []discover.Kind, incomplete error) (*discover.Kind, error) {
 	var found *discover.Kind
 	var names []string
+	isOf := t.IsOf
+	if slices.ContainsFunc(served, func(k discover.Kind) bool { return t.isNamed(k.GVK, &k) }) {
+		isOf = t.isNamed
+	}
 	for i := range served {
-		if k := &served[i]; t.IsOf(k.GVK, k) {
+		if k := &served[i]; isOf(k.GVK, k) {
 			found = k
 			names = append(names, k.GVR.GroupResource().String())
 		}
