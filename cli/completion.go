@@ -78,7 +78,7 @@ func (c *completer) completeRules(cmd *cobra.Command, _ []string,
 // Where a name must follow, it adds the slash.
 func (c *completer) completeKinds(cmd *cobra.Command, args []string,
 	_ string) (kinds []string, _ cobra.ShellCompDirective) {
-	if len(args) > 0 && !strings.Contains(cmd.Use, "...]") {
+	if len(args) > 0 && !strings.HasSuffix(cmd.Use, "...]") {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	end, directive := "", cobra.ShellCompDirectiveNoFileComp

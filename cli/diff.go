@@ -63,6 +63,10 @@ until they are approved, and the rules with a rollout.
 If run would not start because the rules are invalid for the schemas of the
 cluster, diff prints the same message.
 
+Files of single Rules objects, with metadata.name, change only these objects: the rules
+of other objects stay as they are. A folder, and files without a name, are all rules of
+the installation.
+
 diff compares the resources of all namespaces, unless you give -n, -l or names. It
 reads and sends dry runs as the user of the kubeconfig, who needs the permissions
 of run. With --no-dry-run, permissions to read are enough, and the output omits
@@ -125,7 +129,8 @@ func (c diffCommand) diffOptions(f *diffFlags, args []string) (o diff.Options, e
 	if err := errors.Join(f.scopeFlags.check(), f.installationFlag.check()); err != nil {
 		return o, err
 	}
-	o = diff.Options{Source: change.Source{Policy: f.policy(), Local: f.noDryRun}, Installation: f.installation,
+	o = diff.Options{Source: change.Source{Policy: f.policy(), Local: f.noDryRun, Folders: f.rules.haveFolders()},
+		Installation: f.installation,
 		MaxDeletions: &f.deletions.Value, Namespace: f.namespace}
 	if o.Selector, err = labels.Parse(f.selector); err != nil {
 		return o, exit.Misused("-l: %w", err)

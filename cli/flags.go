@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -60,6 +61,14 @@ func (r *ruleFiles) given() error {
 		return exit.Misused("no rules: give a file or folder with -f")
 	}
 	return nil
+}
+
+// haveFolders reports whether the rules are those of a folder.
+func (r *ruleFiles) haveFolders() bool {
+	return slices.ContainsFunc(r.paths, func(path string) bool {
+		at, err := os.Stat(path)
+		return err == nil && at.IsDir()
+	})
 }
 
 // namespaceList is a flag that names the namespaces to watch. Without the flag,

@@ -62,6 +62,10 @@ anyway, such as the repair of drift, is not part of the plan.
 The running rules come from the inventory of the installation, or from --against.
 Without them, plan compares with the live state, as diff does.
 
+Files of single Rules objects, with metadata.name, change only these objects: the rules
+of other objects stay as they are. A folder, and files without a name, are all rules of
+the installation.
+
 With --no-dry-run, permissions to read are enough, and plan computes the result of
 each write itself. It then cannot know what the API server or a webhook rejects or
 adds. --observed compares with a dump of objects, without a cluster: what kubectl get
@@ -128,7 +132,8 @@ func (c planCommand) plan(f *planFlags) error {
 
 // planOptions reads the command line and the rules.
 func (c planCommand) planOptions(f *planFlags) (o plan.Options, err error) {
-	o = plan.Options{Source: change.Source{Policy: f.policy(), Local: f.noDryRun || len(f.observed) > 0},
+	o = plan.Options{Source: change.Source{Policy: f.policy(), Local: f.noDryRun || len(f.observed) > 0,
+		Folders: f.haveFolders()},
 		Installation: f.installation, MaxDeletions: &f.deletions.Value}
 	if err := f.check(); err != nil {
 		return o, err

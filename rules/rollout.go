@@ -58,8 +58,8 @@ func (p *Program) Compose(others ...*Rule) *Program {
 	if len(others) == 0 {
 		return p
 	}
-	composed := &Program{sources: p.sources, expressions: p.expressions, incomplete: p.incomplete,
-		foreign: map[*Rule]bool{}}
+	composed := &Program{sources: p.sources, documents: p.documents, expressions: p.expressions,
+		incomplete: p.incomplete, foreign: map[*Rule]bool{}}
 	maps.Copy(composed.foreign, p.foreign)
 	for _, other := range others {
 		composed.foreign[other] = true

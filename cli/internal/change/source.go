@@ -30,6 +30,7 @@ type Source struct {
 	// Schemas are the kinds of a cluster without an API server; nil: it is asked.
 	Schemas  *schema.Set
 	Local    bool             // send no dry runs
+	Folders  bool             // the rules are those of folders; see AreSingle
 	Progress *output.Progress // of the primaries
 	Notes    []string         // lines for people
 }

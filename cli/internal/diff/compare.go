@@ -57,6 +57,8 @@ func (r *Result) fail(errs []error) {
 type comparison struct {
 	Options
 	client   *dryrun.Client
+	stored   *inventory.Stored      // of the installation; nil: not read yet
+	given    map[inventory.Key]bool // the rules to compare; nil: all
 	selected []selected
 	bundles  []*rules.Rule       // that are compared
 	left     inventory.Orphaned  // what the rules no longer have
@@ -69,7 +71,11 @@ type comparison struct {
 // Compare returns what run would do next.
 func Compare(ctx context.Context, o Options) (*Result, error) {
 	c := &comparison{Options: o}
-	schemas, err := c.Judge(ctx)
+	running, err := c.addOthers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	schemas, err := c.Judge(ctx, running...)
 	if err != nil {
 		return nil, err
 	}
@@ -143,16 +149,54 @@ func has(p *rules.Primary, rule string) bool {
 	return slices.ContainsFunc(p.Rules, func(r *rules.Rule) bool { return r.Name == rule })
 }
 
+// addOthers adds the running rules of other objects to those of single objects, and returns the rules that run.
+func (c *comparison) addOthers(ctx context.Context) (running []*rules.Program, err error) {
+	if !c.AreSingle() {
+		return nil, nil
+	}
+	c.given = map[inventory.Key]bool{}
+	for _, p := range c.Rules.Program.Primaries() {
+		for _, r := range p.Rules {
+			c.given[inventory.KeyOf(r)] = true
+		}
+	}
+	if err := c.findInventory(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.stored.ReadTexts(ctx, c.Cluster.Client); err != nil {
+		c.Note("the text of the running rules cannot be read: %v", err)
+	}
+	program := c.stored.Running()
+	if program != nil {
+		running = append(running, program)
+	}
+	return running, c.KeepOthers(program)
+}
+
+// isGiven reports whether a rule is to be compared.
+func (c *comparison) isGiven(r *rules.Rule) bool {
+	return c.given == nil || c.given[inventory.KeyOf(r)]
+}
+
+// findInventory finds the inventory of the installation.
+func (c *comparison) findInventory(ctx context.Context) error {
+	if c.stored != nil {
+		return nil
+	}
+	stored, err := c.Inventory(ctx, change.Installation{Named: c.Installation, Home: c.Home, Namespace: c.Namespace},
+		c.Rules.Program)
+	c.stored = &stored
+	return err
+}
+
 // addInventory adds the inventory of the installation: run prunes the children of kinds that a rule no
 // longer renders. The preview acts as this installation.
 func (c *comparison) addInventory(ctx context.Context, of *preview.Config) error {
-	stored, err := c.Inventory(ctx, change.Installation{Named: c.Installation, Home: c.Home, Namespace: c.Namespace},
-		of.Program)
-	if err != nil {
+	if err := c.findInventory(ctx); err != nil {
 		return err
 	}
-	of.Namespace, of.Name = stored.Namespace, stored.Installation
-	s, err := stored.Succeed(nil, of.Program)
+	of.Namespace, of.Name = c.stored.Namespace, c.stored.Installation
+	s, err := c.stored.Succeed(nil, of.Program)
 	c.left, c.ran, of.Orphaned = s.Is, s.Ran, s.Is
 	of.Orphaned.Removed = nil // Their cleanup is not compared.
 	return err

@@ -32,6 +32,9 @@ func (c *comparison) selectPrimaries(ctx context.Context) error {
 	found, known := map[cluster.Target]bool{}, map[cluster.Target]bool{}
 	var unknown error // why a kind and its other names are not known
 	for _, p := range c.Rules.Program.Primaries() {
+		if !slices.ContainsFunc(p.Rules, c.isGiven) {
+			continue
+		}
 		if p.ForCluster() {
 			c.selectBundles(p, func(n cluster.Target) { known[n], found[n] = true, true })
 			continue
@@ -127,7 +130,7 @@ func (c *comparison) primaries(ctx context.Context, k discover.Kind,
 func (c *comparison) selectBundles(p *rules.Primary, found func(cluster.Target)) {
 	k := discover.Kind{GVK: rules.BundleObject, GVR: inventory.Resource, Singular: "configmap"}
 	for _, r := range p.Rules {
-		compared := c.isWhole()
+		compared := c.isWhole() && c.isGiven(r)
 		for _, t := range c.Targets {
 			if t.IsOf(k.GVK, &k) && strings.HasSuffix(t.Name, rules.BundleName("", r.Name)) {
 				compared = true

@@ -85,7 +85,7 @@ func changeOf(before map[string]string, program *rules.Program) *RulesChange {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
-		if after[name] == "" {
+		if after[name] == "" && !program.Incomplete() {
 			c.Removed = append(c.Removed, name)
 		}
 	}

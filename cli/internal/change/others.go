@@ -1,0 +1,109 @@
+package change
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"reconcel/cli/internal/exit"
+	"reconcel/rules"
+	"reconcel/rules/syntax"
+)
+
+// given are the objects and files that the rules come from.
+type given struct {
+	objects map[string]bool // by name; that of files without names is ""
+	rules   map[string]bool
+}
+
+func (s *Source) given() given {
+	g := given{objects: map[string]bool{}, rules: map[string]bool{}}
+	for _, d := range s.Rules.File.Documents {
+		g.objects[d.Object] = true
+	}
+	for _, r := range rulesOf([]*rules.Program{s.Rules.Program}) {
+		g.rules[r.Name] = true
+	}
+	return g
+}
+
+// AreSingle reports whether the rules are those of single objects, beside which an installation may have others. A
+// folder, and files without names, are all that an installation has.
+func (s *Source) AreSingle() bool {
+	isObject := func(d syntax.Document) bool { return d.Object != "" }
+	return !s.Folders && slices.ContainsFunc(s.Rules.File.Documents, isObject)
+}
+
+// KeepOthers adds the running rules of other objects to those of single objects, which do not change them. running is
+// nil if their text is unknown. Of other rules, it notes which objects and files they lack.
+func (s *Source) KeepOthers(running *rules.Program) error {
+	loaded, given := *s.Rules, s.given()
+	switch {
+	case running == nil && s.AreSingle():
+		loaded.Program = loaded.Program.AsIncomplete()
+		s.Rules = &loaded
+		return nil
+	case running == nil:
+		return nil
+	}
+	all := rulesOf([]*rules.Program{running})
+	ofObject := func(r *rules.Rule) bool { return r.Origin.Object != "" }
+	isGiven := func(r *rules.Rule) bool { return given.objects[r.Origin.Object] }
+	if !s.AreSingle() || !slices.ContainsFunc(all, ofObject) {
+		s.noteLacking(all, given)
+		return nil
+	}
+	others, names := slices.DeleteFunc(slices.Clone(all), isGiven), map[string]bool{}
+	for _, r := range others {
+		if given.rules[r.Name] {
+			return exit.Failure(fmt.Errorf("rule %q is also in %s, which runs it: remove it there, and give its file with "+
+				"-f, too", r.Name, nameOf(r.Origin)))
+		}
+		names[nameOf(r.Origin)] = true
+	}
+	if len(others) > 0 {
+		loaded.Program = loaded.Program.Compose(others...)
+		s.Rules = &loaded
+		s.Note("not in -f, so their rules stay as they are: %s", firstOf(names))
+	}
+	return nil
+}
+
+// noteLacking notes the objects and files of which no rule is given, if others are.
+func (s *Source) noteLacking(running []*rules.Rule, given given) {
+	lacking, some := map[string]bool{}, false
+	for _, r := range running {
+		lacking[nameOf(r.Origin)] = true
+	}
+	for _, r := range running {
+		if given.rules[r.Name] || given.objects[r.Origin.Object] && r.Origin.Object != "" {
+			some = true
+			delete(lacking, nameOf(r.Origin))
+		}
+	}
+	if len(lacking) > 0 && some {
+		s.Note("not in -f, so their rules count as removed: %s. To change single objects only, give their files with "+
+			"metadata.name, and no folder", firstOf(lacking))
+	}
+}
+
+// nameOf names what has a rule. A process may have found the file anywhere.
+func nameOf(o syntax.Origin) string {
+	if o.Object != "" {
+		return "Rules/" + o.Object
+	}
+	return cmp.Or(filepath.Base(o.File), "the rules files")
+}
+
+// firstOf names the first ones of some.
+func firstOf(names map[string]bool) string {
+	const most = 5
+	sorted := slices.Sorted(maps.Keys(names))
+	if more := len(sorted) - most; more > 0 {
+		sorted = append(sorted[:most], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(sorted, ", ")
+}

@@ -1,0 +1,79 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// ofAccounts is a Rules object with a rule for ServiceAccounts, whose child is a ConfigMap.
+func ofAccounts(object, value string) string {
+	return fmt.Sprintf(`apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+metadata: {name: %[1]s}
+rules:
+- name: %[1]s
+  for: {apiVersion: v1, kind: ServiceAccount}
+  onRuleRemoval: delete
+  children:
+  - id: config
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-%[1]s"}, data: {is: %[2]s}}
+`, object, value)
+}
+
+// TestPlanOfSingleObjects plans the file of one object in an installation with three. Those of the others stay, unless
+// the file is all that there is.
+func TestPlanOfSingleObjects(t *testing.T) {
+	running := map[string]string{"Rules home/one": ofAccounts("one", "a"), "Rules home/two": ofAccounts("two", "a"),
+		"Rules home/three": ofAccounts("three", "a")}
+	f := newFleet(t, loadTexts(t, running).Program, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: x, namespace: team}}")
+	const lacking = "not in -f, so their rules count as removed: Rules/three, Rules/two"
+	for name, test := range map[string]struct {
+		texts   map[string]string
+		folders bool
+		changes []string
+		removed []string
+		note    string
+	}{
+		"one object": {texts: map[string]string{"one.yaml": ofAccounts("one", "b")}, changes: []string{"configured ConfigMap 1"},
+			note: "not in -f, so their rules stay as they are: Rules/three, Rules/two"},
+		"a new object": {texts: map[string]string{"four.yaml": ofAccounts("four", "b")}, changes: []string{"created ConfigMap 1"},
+			note: "not in -f, so their rules stay as they are: Rules/one, Rules/three, Rules/two"},
+		"a folder with one object": {texts: map[string]string{"rules/one.yaml": ofAccounts("one", "b")}, folders: true,
+			changes: []string{"configured ConfigMap 1", "deleted ConfigMap 1", "deleted ConfigMap 1"}, removed: []string{"three", "two"}, note: lacking},
+		"a file that is not an object": {texts: map[string]string{"one.yaml": strings.Replace(ofAccounts("one", "b"), "metadata: {name: one}\n", "", 1)},
+			changes: []string{"configured ConfigMap 1", "deleted ConfigMap 1", "deleted ConfigMap 1"}, removed: []string{"three", "two"}, note: lacking},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.T = t
+			o := f.options(loadTexts(t, test.texts))
+			o.Folders = test.folders
+			r := f.plan(o)
+			var changes []string
+			for _, g := range slices.Concat(r.Risks, r.Changes) {
+				changes = append(changes, fmt.Sprintf("%s %s %d", g.Action, g.Kind, g.Count))
+			}
+			slices.Sort(changes)
+			if diff := cmp.Diff(test.changes, changes); diff != "" {
+				t.Errorf("changes (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.removed, r.Rules.Removed); diff != "" {
+				t.Errorf("removed rules (-want +got):\n%s", diff)
+			}
+			if !slices.ContainsFunc(r.Notes, func(note string) bool { return strings.Contains(note, test.note) }) {
+				t.Errorf("no note has %q: %q", test.note, r.Notes)
+			}
+			if test.removed == nil && r.Permissions != nil {
+				t.Errorf("permissions change: %+v", r.Permissions)
+			}
+		})
+	}
+	f.T = t
+	moved := f.options(loadTexts(t, map[string]string{"four.yaml": strings.Replace(ofAccounts("four", "a"), "- name: four", "- name: one", 1)}))
+	if _, err := Compare(t.Context(), moved); err == nil || !strings.Contains(err.Error(), `rule "one" is also in Rules/one, which runs it`) {
+		t.Errorf("a rule that another object has: %v", err)
+	}
+}
