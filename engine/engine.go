@@ -55,6 +55,10 @@ type Engine struct {
 	ended      chan struct{}         // closed when Run has ended
 	state      atomic.Pointer[string]
 	working    atomic.Bool // this process reconciles and writes
+
+	failedStarts access.Wordings // of insist
+
+	retiring atomic.Pointer[plan.Plan] // whose reconciliations a reload has awaited for long; nil: none
 }
 
 // New returns an engine for the cluster of Options.Config; Run starts it. It returns

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -17,7 +18,7 @@ import (
 type Inspection struct {
 	State string          `json:"state"` // leader, standby, dry run, or what the engine waits for
 	Queue QueueInspection `json:"queue"`
-	// Problems are what is wrong with the rules: changes that are held, rollouts that do not go on, rules that are
+	// Problems are what is wrong with the rules: changes that are held or wait, rollouts that do not go on, rules that are
 	// inactive, and kinds that cannot be watched.
 	Problems []string              `json:"problems,omitempty"`
 	Rules    []plan.RuleInspection `json:"rules"`
@@ -103,6 +104,11 @@ func (e *Engine) problems(pl *plan.Plan) (all []string) {
 			if text := pl.Admitted.Load().Why(r); text != "" {
 				all = append(all, text)
 			}
+		}
+	}
+	if old := e.retiring.Load(); old != nil {
+		if names := old.InProgress(); len(names) > 0 {
+			all = append(all, "changed rules wait for reconciliations in progress: "+strings.Join(names, ", "))
 		}
 	}
 	for _, w := range pl.Watches {

@@ -114,12 +114,28 @@ func (e *Engine) awaitFresh(ctx context.Context, fresh []*watch.Watch) error {
 	return nil
 }
 
+// tellAfter is how long a reload waits for reconciliations before it says so.
+const tellAfter = 5 * time.Second
+
 // retire stops the watches that only a replaced plan needs, as soon as its last
 // reconciliation has ended. It returns false if ctx ends first; then the whole
 // engine stops.
 func (e *Engine) retire(ctx context.Context, old *plan.Plan) bool {
+	telling := time.NewTimer(tellAfter)
+	defer telling.Stop()
+	defer e.retiring.Store(nil)
 	err := wait.PollUntilContextCancel(ctx, 5*time.Millisecond, true, func(context.Context) (bool, error) {
-		return old.Passes.Load() == 0, nil
+		names := old.InProgress()
+		if len(names) == 0 {
+			return true, nil
+		}
+		select {
+		case <-telling.C:
+			e.retiring.Store(old)
+			e.Log.Info("reload waits for reconciliations in progress", "objects", names)
+		default:
+		}
+		return false, nil
 	})
 	if err != nil {
 		return false

@@ -2,11 +2,16 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	testclock "k8s.io/utils/clock/testing"
 
 	"reconcel/engine/access"
 	"reconcel/engine/discover"
@@ -14,6 +19,7 @@ import (
 	"reconcel/engine/plan"
 	"reconcel/engine/watch"
 	"reconcel/rules"
+	"reconcel/test/e2e"
 )
 
 // endless is a discovery that searches for kinds until its watch stops.
@@ -42,7 +48,8 @@ func TestStoppedReloadReleasesNothing(t *testing.T) {
 	old := &plan.Plan{Watches: []*watch.Watch{w}}
 	e.Plan.Store(old)
 	e.Memories.Get(ident.Request{Kind: gk, Name: "one"})
-	pass := e.Reconciler.Enter()
+	one := ident.Request{Kind: gk, Name: "one"}
+	pass := e.Reconciler.Enter(one)
 	e.Plan.Store(&plan.Plan{})
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -53,13 +60,61 @@ func TestStoppedReloadReleasesNothing(t *testing.T) {
 	if kinds.stopped.Load() || len(e.Memories.Of) != 1 {
 		t.Errorf("stopped is %v, and %d memories are left", kinds.stopped.Load(), len(e.Memories.Of))
 	}
-	pass.Leave()
+	pass.Leave(one)
 	if !e.retire(t.Context(), old) {
 		t.Error("the old plan was not retired after the pass")
 	}
 	watcher.Wait()
 	if !kinds.stopped.Load() || len(e.Memories.Of) != 0 {
 		t.Errorf("after the pass stopped is %v, and %d memories are left", kinds.stopped.Load(), len(e.Memories.Of))
+	}
+}
+
+// TestReloadTellsWhatItWaitsFor reloads while a reconciliation by the old rules does not end.
+func TestReloadTellsWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	e, req := converged(t)
+	log := &e2e.Log{}
+	e.Log = slog.New(slog.NewTextHandler(log, nil))
+	e.state.Store(new(string))
+	old := e.Reconciler.Enter(req)
+	next := &plan.Plan{Watches: old.Watches}
+	e.Plan.Store(next)
+	retired := make(chan bool, 1)
+	go func() { retired <- e.retire(t.Context(), old) }()
+	const want = "changed rules wait for reconciliations in progress: Foo/default/example"
+	deadline := time.Now().Add(20 * time.Second)
+	for !slices.Contains(e.problems(next), want) {
+		if time.Now().After(deadline) {
+			t.Fatalf("after 20 s the engine does not say what it waits for: %q", e.problems(next))
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	old.Leave(req)
+	if !<-retired || len(e.problems(next)) > 0 {
+		t.Errorf("after the reconciliation, the engine says %q", e.problems(next))
+	}
+	if n := log.Count("reload waits for reconciliations in progress"); n != 1 || !strings.Contains(log.String(), "objects=[Foo/default/example]") {
+		t.Errorf("it is logged %d times, want once:\n%s", n, log)
+	}
+}
+
+// TestStartThatFailsIsNotLoggedWithoutEnd retries a start 200 times, which fails for two reasons.
+func TestStartThatFailsIsNotLoggedWithoutEnd(t *testing.T) {
+	e, _ := converged(t)
+	log := &e2e.Log{}
+	now := testclock.NewFakeClock(time.Now())
+	e.Log, e.Clock = slog.New(slog.NewTextHandler(log, nil)), now
+	why := errors.New("connect: connection refused")
+	for tries := range 200 {
+		if tries == 150 {
+			why = errors.New("configmaps is forbidden")
+		}
+		e.tellFailedStart(why)
+		now.Step(30 * time.Second)
+	}
+	if refused, forbidden := log.Count("connection refused"), log.Count("is forbidden"); refused > 10 || refused < 2 || forbidden == 0 || forbidden > 5 {
+		t.Errorf("in 100 minutes it is logged %d times and, for the other reason, %d times:\n%s", refused, forbidden, log)
 	}
 }
 

@@ -80,11 +80,19 @@ func (e *Engine) insist(ctx context.Context, try func(context.Context) error) bo
 	return outcome.RetryBackoff().DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
 		err := try(ctx)
 		if err != nil && ctx.Err() == nil {
-			e.say(err.Error())
-			e.Log.Warn("start failed, will retry", "error", err)
+			e.tellFailedStart(err)
 		}
 		return err == nil, nil
 	}) == nil
+}
+
+// tellFailedStart tells why the engine does not start yet. The log has an error when it is new, and then from time to
+// time.
+func (e *Engine) tellFailedStart(err error) {
+	e.say(err.Error())
+	if e.failedStarts.IsLogged("the log", err.Error(), e.Clock.Now()) {
+		e.Log.Warn("start failed, will retry", "error", err)
+	}
 }
 
 // awaitCaches waits for the first list of every kind that exists and that the

@@ -3,11 +3,13 @@ package plan
 import (
 	"hash/maphash"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"reconcel/engine/ident"
 	"reconcel/engine/inventory"
 	"reconcel/engine/watch"
 	"reconcel/rules"
@@ -22,7 +24,7 @@ type Plan struct {
 	Primaries map[schema.GroupKind]*PrimaryKind
 	Watches   []*watch.Watch
 
-	Passes     atomic.Int64                    // reconciliations in progress that use it
+	passes     passes                          // reconciliations in progress that use it
 	Admitted   atomic.Pointer[AdmissionResult] // nil: this process does not write
 	Superseded bool                            // another plan replaces it; guarded by Engine.settling
 	Unchecked  chan struct{}                   // requests a check of objects that the admission result does not cover
@@ -125,8 +127,41 @@ func (pl *Plan) Rules() int {
 	return len(names)
 }
 
+// passes count the reconciliations in progress by their primaries.
+type passes struct {
+	mu sync.Mutex
+	of map[ident.Request]int
+}
+
+// Enter begins a reconciliation that uses the plan. Leave ends it.
+func (pl *Plan) Enter(req ident.Request) {
+	pl.passes.mu.Lock()
+	defer pl.passes.mu.Unlock()
+	if pl.passes.of == nil {
+		pl.passes.of = map[ident.Request]int{}
+	}
+	pl.passes.of[req]++
+}
+
 // Leave ends a reconciliation that uses the plan.
-func (pl *Plan) Leave() { pl.Passes.Add(-1) }
+func (pl *Plan) Leave(req ident.Request) {
+	pl.passes.mu.Lock()
+	defer pl.passes.mu.Unlock()
+	if pl.passes.of[req]--; pl.passes.of[req] == 0 {
+		delete(pl.passes.of, req)
+	}
+}
+
+// InProgress names the primaries that are reconciled with the plan.
+func (pl *Plan) InProgress() (names []string) {
+	pl.passes.mu.Lock()
+	defer pl.passes.mu.Unlock()
+	for req := range pl.passes.of {
+		names = append(names, req.String())
+	}
+	slices.Sort(names)
+	return names
+}
 
 // Suspends reports whether nothing of a rule is written: it is held, and the version that ran
 // last is not known.

@@ -117,13 +117,13 @@ func retryLevel(err error) slog.Level {
 
 // Enter returns the plan for one reconciliation. The plan keeps its watches
 // until leave is called.
-func (e *Reconciler) Enter() *plan.Plan {
+func (e *Reconciler) Enter(req ident.Request) *plan.Plan {
 	for {
 		pl := e.Plan.Load()
-		pl.Passes.Add(1)
+		pl.Enter(req)
 		if e.Plan.Load() == pl {
 			return pl
 		}
-		pl.Leave() // Another plan replaced it in between and may have stopped its watches.
+		pl.Leave(req) // Another plan replaced it in between and may have stopped its watches.
 	}
 }
