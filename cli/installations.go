@@ -13,6 +13,7 @@ import (
 	"reconcel/cli/internal/cluster"
 	"reconcel/cli/internal/exit"
 	"reconcel/engine/inventory"
+	"reconcel/rules"
 )
 
 // installationFlags select installations.
@@ -71,6 +72,33 @@ func (f *installationFlags) find(ctx context.Context, out *printer) (found insta
 		found.all = append(found.all, i)
 	}
 	return found, nil
+}
+
+// runningRules returns the rules that an installation loaded last, and its name: the one that is named, or the only
+// one.
+func runningRules(ctx context.Context, live *cluster.Cluster, named, home string) (*rules.Loaded, string, error) {
+	namespace, name, _ := strings.Cut(named, "/")
+	all, err := live.Installations(ctx, cluster.InstallationQuery{Namespace: namespace, Name: name, Home: home,
+		Flags: "--installation NAMESPACE/NAME"})
+	switch {
+	case err != nil:
+		return nil, "", fmt.Errorf("%w; or give the rules with -f", err)
+	case len(all) == 0:
+		return nil, "", fmt.Errorf("%w; give the rules with -f", cluster.ErrNotInstalled)
+	case len(all) > 1:
+		return nil, "", exit.Misused("there are several installations, choose one with --installation: %s, or give the "+
+			"rules with -f", inventory.Names(all))
+	}
+	of := all[0]
+	if err := of.ReadTexts(ctx, live.Client); err != nil {
+		return nil, "", fmt.Errorf("%w; or give the rules with -f", err)
+	}
+	files := of.LastFiles()
+	if files == nil {
+		return nil, "", fmt.Errorf("the rules of %s are not in the cluster: give them with -f", of.Name())
+	}
+	loaded := rules.Compile(files)
+	return loaded, of.Name(), loaded.Errors.Err()
 }
 
 // only returns the installation that has something. none says that there is no such one.

@@ -339,6 +339,61 @@ func TestHeldRulesObject(t *testing.T) {
 	c.says("web", `"reason":"Active"`)
 }
 
+// TestHeldRuleThatMoved moves a rule to another object, without its children. The change is held: the object that has
+// the rule now says so, and the one that had it does not.
+func TestHeldRuleThatMoved(t *testing.T) {
+	t.Parallel()
+	c := newHolding(t)
+	c.apply(rules.RulesResource, "default", withoutChildren("site"))
+	c.says("site", `"reason":"Conflict"`)
+	c.apply(rules.RulesResource, "default", strings.Split(fooRules("web", ""), "rules:\n")[0]+"rules: []\n")
+	c.says("site", `"Stalled"`, `"reason":"Held"`, "annotate Rules/site with ", `"resources":13`)
+	c.says("web", `"reason":"Active"`, `"resources":0`)
+}
+
+// TestWhyFindsTheRulesInTheCluster asks about an object without -f. The rules are those of the installation.
+func TestWhyFindsTheRulesInTheCluster(t *testing.T) {
+	t.Parallel()
+	c := newControlled(t)
+	c.apply(rules.RulesResource, "default", fooRules("web", "nginx:1"))
+	c.start("--rules-objects")
+	c.says("web", `"reason":"Active"`, `"ready":1`)
+	kubeconfig, err := c.served.WriteKubeconfig(filepath.Join(t.TempDir(), "kubeconfig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"why", "deploy/example-foo", "spec.replicas"}, // by its short name, as for kubectl
+		{"why", "deployments.apps/example-foo", "spec.replicas", "--installation", "default/reconcel"},
+	} {
+		out, code := c.command(append(args, "--kubeconfig", kubeconfig)...)
+		for _, part := range []string{"In cluster:  1, in sync", "self.spec.replicas", "(Rules default/web: rules[0].children[0].template.spec.replicas)"} {
+			if code != 0 || !strings.Contains(out, part) {
+				t.Errorf("%q ends with %d, without %q:\n%s", args, code, part, out)
+			}
+		}
+	}
+	for args, want := range map[string]string{
+		"tree foos.samplecontroller.k8s.io/example-foo":          "Deployment",
+		"tree foos.v1alpha1.samplecontroller.k8s.io/example-foo": "Deployment",
+		"status cm": "no rule is for that kind",
+	} {
+		if out, _ := c.command(append(strings.Fields(args), "--kubeconfig", kubeconfig)...); !strings.Contains(out, want) {
+			t.Errorf("%s does not say %q:\n%s", args, want, out)
+		}
+	}
+	if out, code := c.command("why", "deploy/example-foo", "--installation", "default/other", "--kubeconfig", kubeconfig); code != 3 || !strings.Contains(out, "there is no installation default/other") || !strings.Contains(out, "-f") {
+		t.Errorf("of an unknown installation, why ends with %d:\n%s", code, out)
+	}
+}
+
+// command runs another command, and returns all that it prints and its exit code.
+func (c *controlled) command(args ...string) (string, int) {
+	var out bytes.Buffer
+	code := (&app{stdin: strings.NewReader(""), stdout: &out, stderr: &out}).main(args)
+	return out.String(), code
+}
+
 // newHolding returns a cluster with 13 Foos, and the object web, which reconcel --rules-objects follows.
 func newHolding(t *testing.T) *controlled {
 	t.Helper()

@@ -9,7 +9,6 @@ import (
 
 	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/exit"
-	"reconcel/cli/internal/offline"
 	"reconcel/cli/internal/output"
 	"reconcel/cli/internal/settings"
 	"reconcel/cli/internal/why"
@@ -33,6 +32,9 @@ KIND/NAME is a resource of the rules or one of its children. If it is both, why 
 a field by the rule that sets it, and --condition is about the resource. PATH is written
 as in spec.template.spec.containers[0].image or
 spec.template.spec.containers[name=app].image.
+
+The rules are those of -f, or of reconcel.yaml. Without them, they are those that the
+installation in the cluster loaded last, as files or as Rules objects.
 
 In a cluster, why also prints the live value, the manager that wrote it last, and what
 reconcel does about it:
@@ -71,10 +73,11 @@ type whyCommand struct {
 func (c whyCommand) command() *cobra.Command {
 	f := &whyFlags{output: settings.Choice("text", "json", "yaml")}
 	cmd := &cobra.Command{
-		Use:   "why -f RULES... KIND/NAME [PATH]",
+		Use:   "why [-f RULES...] KIND/NAME [PATH]",
 		Short: "Explain where a field comes from, or why an object exists",
 		Long:  whyText,
-		Example: `  reconcel why -f examples/foo/rules.yaml deployment/example-foo spec.replicas
+		Example: `  reconcel why deployment/example-foo spec.replicas
+  reconcel why -f examples/foo/rules.yaml deployment/example-foo spec.replicas
   reconcel why -f examples/foo/rules.yaml -r examples/foo/foo.yaml deployment/example-foo spec.replicas
   reconcel why -f examples/foo/rules.yaml foo/example-foo --condition Ready`,
 		ValidArgsFunction: c.completer.completeKinds,
@@ -119,15 +122,11 @@ func (c whyCommand) why(f *whyFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	j, err := c.loader.accepted(&f.offlineRules)
-	if err != nil {
-		return err
-	}
 	ask := c.whyLive
 	if len(f.resources) > 0 {
 		ask = c.whyOffline
 	}
-	answer, err := ask(f, j, q)
+	answer, err := ask(f, q)
 	if unknown, is := errors.AsType[*why.UnknownError](err); is {
 		return exit.Wrong(unknown)
 	}
@@ -138,7 +137,11 @@ func (c whyCommand) why(f *whyFlags, args []string) error {
 }
 
 // whyOffline renders resources in files.
-func (c whyCommand) whyOffline(f *whyFlags, j offline.Judged, q why.Question) (*why.Answer, error) {
+func (c whyCommand) whyOffline(f *whyFlags, q why.Question) (*why.Answer, error) {
+	j, err := c.loader.accepted(&f.offlineRules)
+	if err != nil {
+		return nil, err
+	}
 	r, resources, err := f.prepare(c.loader, c.out, j)
 	if err != nil {
 		return nil, err
@@ -151,19 +154,33 @@ func (c whyCommand) whyOffline(f *whyFlags, j offline.Judged, q why.Question) (*
 	return why.Ask(all, q, func(id rules.Identity) bool { return q.Target.IsOf(id.GVK, nil) })
 }
 
-// whyLive reads a cluster.
-func (c whyCommand) whyLive(f *whyFlags, j offline.Judged, q why.Question) (*why.Answer, error) {
+// whyLive reads a cluster, and without -f also the rules.
+func (c whyCommand) whyLive(f *whyFlags, q why.Question) (*why.Answer, error) {
+	source := change.Source{Policy: f.policy(), Local: true, Folders: true}
+	if len(f.paths) > 0 {
+		j, err := c.loader.accepted(&f.offlineRules)
+		if err != nil {
+			return nil, err
+		}
+		source.Rules, source.Folders = j.Loaded, f.haveFolders()
+	}
 	live, namespace, err := f.cluster.open(c.out, nil)
 	if err != nil {
 		return nil, err
 	}
+	source.Cluster = live
 	ctx, stop := untilSignal()
 	defer stop()
 	q.Namespace = cmp.Or(f.namespace, namespace)
 	var answer *why.Answer
 	err = c.out.showProgress(ctx, func(progress *output.Progress) error {
-		answer, err = (&why.Reader{Source: change.Source{Rules: j.Loaded, Policy: f.policy(), Cluster: live, Local: true,
-			Progress: progress}, Installation: f.installation, Home: namespace}).Ask(ctx, q)
+		reader := &why.Reader{Source: source, Installation: f.installation, Home: namespace}
+		if reader.Progress = progress; reader.Rules == nil {
+			reader.Rules, reader.Installation, err = runningRules(ctx, live, f.installation, namespace)
+		}
+		if err == nil {
+			answer, err = reader.Ask(ctx, q)
+		}
 		return err
 	})
 	if err == nil {

@@ -161,6 +161,14 @@ func (inv *Inventory) RestoreTexts(ctx context.Context) (restored bool, err erro
 	return inv.texts.restore(ctx)
 }
 
+// LastFiles returns the rules files that became active last, or nil if their text is not known. See ReadTexts.
+func (s Stored) LastFiles() []source.File {
+	if s.Texts == nil {
+		return nil
+	}
+	return s.Texts.files(s.Texts.Last)
+}
+
 // ReadTexts adds the texts of an installation to what was read of it.
 func (s *Stored) ReadTexts(ctx context.Context, client dynamic.Interface) (err error) {
 	s.Texts, err = New(client, Options{Namespace: s.Namespace, Installation: s.Installation}).texts.read(ctx)

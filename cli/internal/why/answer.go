@@ -25,6 +25,9 @@ type Answer struct {
 	// Existence are the decisions about the object.
 	Existence []rules.Origin `json:"existence,omitempty"`
 	Children  []Child        `json:"children,omitempty"` // of a primary, if neither a field nor a condition is asked
+
+	// Sources have the expressions, for text.
+	Sources []source.File `json:"-"`
 }
 
 // A Field is a field of the object, as the rules render it.

@@ -52,6 +52,9 @@ func (r *Reader) Ask(ctx context.Context, q Question) (*Answer, error) {
 		}
 	}
 	answer, err := r.ask(ctx, own, q)
+	if answer != nil {
+		answer.Sources = r.Rules.Sources
+	}
 	if _, absent := errors.AsType[*UnknownError](err); absent && own == nil {
 		switch {
 		case r.unknown != nil:

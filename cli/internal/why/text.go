@@ -13,13 +13,15 @@ import (
 	"reconcel/cli/internal/output"
 	"reconcel/rules"
 	"reconcel/rules/expr"
+	"reconcel/rules/source"
+	"reconcel/rules/syntax"
 )
 
 const masked = "*** (withheld)"
 
 // Text prints an answer for people.
 func (a *Answer) Text(now time.Time) []byte {
-	p := &printer{now: now}
+	p := &printer{now: now, sources: a.Sources}
 	p.line("%s", a.Object)
 	if a.Resource != nil {
 		p.entry("Child", fmt.Sprintf("%s of %s, rule %s", a.Child, a.Resource, a.Rule))
@@ -45,8 +47,19 @@ func (a *Answer) Text(now time.Time) []byte {
 }
 
 type printer struct {
-	out bytes.Buffer
-	now time.Time
+	out     bytes.Buffer
+	now     time.Time
+	sources []source.File
+}
+
+// position returns where an expression is: in a Rules object of the cluster its path, as nobody sees its lines.
+func (p *printer) position(at source.Pos) string {
+	for _, f := range p.sources {
+		if f.Name == at.File && syntax.ObjectIn(f.Name) != "" {
+			return f.Name + ": " + source.PathAt(f, at, "")
+		}
+	}
+	return at.String()
 }
 
 func (p *printer) line(format string, args ...any) {
@@ -151,7 +164,7 @@ func (p *printer) origin(o *rules.Origin, level int) {
 	if o.Text != "" {
 		what += "  " + strings.Join(strings.Fields(o.Text), " ")
 	}
-	p.indented(level, what+"  ("+o.Pos.String()+")")
+	p.indented(level, what+"  ("+p.position(o.Pos)+")")
 	reads := slices.DeleteFunc(slices.Clone(o.Reads), func(r rules.Reading) bool { return isImplied(r, o.Reads) })
 	more := max(0, len(reads)-mostReads)
 	for i := range reads[:len(reads)-more] {
