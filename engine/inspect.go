@@ -11,6 +11,7 @@ import (
 	"reconcel/engine/inventory"
 	"reconcel/engine/plan"
 	"reconcel/engine/watch"
+	"reconcel/rules"
 )
 
 // An Inspection is the state of an engine, for debugging. It quotes no object. Its
@@ -62,12 +63,14 @@ func (e *Engine) Inspect() Inspection {
 	if pl == nil {
 		return i
 	}
+	positions := positionsOf(pl.Loaded)
 	for _, pk := range pl.Primaries {
 		for n, r := range pk.Rules {
 			i.Rules = append(i.Rules, pk.Meters[n].Inspect(plan.RuleInspection{
-				Name: r.Name, Position: r.Pos.String(), Primary: formatKind(pk.GVK), Conflict: pl.Admitted.Load().Why(r),
-				Held:    pl.Holds[plan.RuleOf{Name: r.Name, Kind: pk.GVK.GroupKind()}].Message,
-				Rollout: pk.RolloutOf(r), Forbidden: pk.Forbidden(r),
+				Name: r.Name, Position: cmp.Or(positions[inventory.KeyOf(r)], r.Pos.String()), Primary: formatKind(pk.GVK),
+				Conflict: pl.Admitted.Load().Why(r),
+				Held:     pl.Holds[plan.RuleOf{Name: r.Name, Kind: pk.GVK.GroupKind()}].Message,
+				Rollout:  pk.RolloutOf(r), Forbidden: pk.Forbidden(r),
 			}))
 		}
 	}
@@ -86,6 +89,17 @@ func (e *Engine) Inspect() Inspection {
 			cmp.Compare(a.Namespace, b.Namespace))
 	})
 	return i
+}
+
+// positionsOf returns where the newest versions of rules are. An older one may run that is not there any more.
+func positionsOf(loaded *rules.Program) map[inventory.Key]string {
+	all := map[inventory.Key]string{}
+	for _, p := range loaded.Primaries() {
+		for _, r := range p.Rules {
+			all[inventory.KeyOf(r)] = r.Pos.String()
+		}
+	}
+	return all
 }
 
 // problems returns what is wrong with the rules of a plan.
