@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -56,6 +57,8 @@ status is.`,
 		Version:       builtFrom().Version,
 		SilenceErrors: true, // conclude prints them
 		SilenceUsage:  true,
+
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return rejectNoFiles(cmd.Flags()) },
 	}
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
@@ -141,6 +144,25 @@ func once(lists ...[]string) error {
 		return exit.Misused("- is given %d times, but stdin can be read only once", n)
 	}
 	return nil
+}
+
+// rejectNoFiles rejects a flag that is given and names no file, as the variable of a script does that is not set.
+// Without the error, the command would do something else.
+func rejectNoFiles(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		list, several := f.Value.(pflag.SliceValue)
+		if what, _ := pflag.UnquoteUsage(f); what != "file" || !several || err != nil {
+			return
+		}
+		if all := list.GetSlice(); len(all) == 0 || slices.Contains(all, "") {
+			name := "--" + f.Name
+			if f.Shorthand != "" {
+				name = "-" + f.Shorthand + ", " + name
+			}
+			err = exit.Misused("%s names no file: its value is empty", name)
+		}
+	})
+	return err
 }
 
 // untilSignal returns a context that ends when a signal asks the process to stop.
