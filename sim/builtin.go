@@ -18,6 +18,7 @@ var (
 	namespaceKind  = kindName("", "Namespace")
 	serviceKind    = kindName("", "Service")
 	podKind        = kindName("", "Pod")
+	eventKind      = kindName("", "Event")
 	claimKind      = kindName("", "PersistentVolumeClaim")
 	volumeKind     = kindName("", "PersistentVolume")
 	deploymentKind = kindName("apps", "Deployment")
