@@ -137,22 +137,38 @@ func (s State) String() string {
 func (s State) Moving() bool { return s == Progressing || s == Waiting || s == Retrying }
 
 // Worse merges two outcomes. The message is that of the worse outcome, or of
-// the first if both are equally bad.
+// the first if both are equally bad. It has all names that are taken.
 func Worse(a, b Outcome) Outcome {
 	worst := a
-	if b.State > a.State {
+	switch {
+	case b.State > a.State:
 		worst = b
+	case b.State == a.State && a.Reason == ReasonResourceExists && b.Reason == ReasonResourceExists:
+		worst = a.joinedWith(b)
 	}
-	worst.Err, worst.Failed, worst.Kept = firstError(a.Err, b.Err), a.Failed || b.Failed, append(a.Kept, b.Kept...)
-	return worst.After(a.Retry).After(b.Retry)
+	return worst.standingFor(a, b)
 }
 
 // WorseOfBoth is like worse, but joins the messages of two stalled outcomes.
 func WorseOfBoth(a, b Outcome) Outcome {
-	if a.State == Stalled && b.State == Stalled {
-		a.At, a.Cause, a.named, a.Text = Position{}, "", true, Truncate(a.Message()+"; "+b.Message(), MostFailure)
+	if a.State != Stalled || b.State != Stalled {
+		return Worse(a, b)
 	}
-	return Worse(a, b)
+	both := a.joinedWith(b)
+	both.At = Position{}
+	return both.standingFor(a, b)
+}
+
+// joinedWith returns an outcome whose message has that of another one, too.
+func (o Outcome) joinedWith(other Outcome) Outcome {
+	o.Text, o.Cause, o.named = Truncate(o.Message()+"; "+other.Message(), MostFailure), "", true
+	return o
+}
+
+// standingFor returns an outcome that stands for two others.
+func (o Outcome) standingFor(a, b Outcome) Outcome {
+	o.Err, o.Failed, o.Kept = firstError(a.Err, b.Err), a.Failed || b.Failed, append(a.Kept, b.Kept...)
+	return o.After(a.Retry).After(b.Retry)
 }
 
 // Failed returns the outcome of a failed rendering.

@@ -199,9 +199,12 @@ func (p *ChildWriter) repeatably(d *rules.Desired, w *access.Written, live *watc
 // foreign reports a conflict with an object of another owner, which stays unchanged.
 func (p *ChildWriter) foreign(d *rules.Desired, o *watch.Object, w *access.Written) (decide.Step, error) {
 	w.Foreign = true
-	now := Known{Primary: p.Req}
+	now, holder := Known{Primary: p.Req}, o.Holder()
+	if owner, marked := rules.AnnotatedOwner(o.DeepCopy().Object); marked && now.isFormer(owner) {
+		holder = fmt.Sprintf("owned by an earlier %s of the same name, with the UID %s", p.Req, owner.UID)
+	}
 	return decide.Step{}, &outcome.ConflictError{
-		Object: d.Identity.String(), Holder: o.Holder(), Adoptable: !d.Child.Adopt && !d.Child.Shared && now.adoptable(o),
+		Object: d.Identity.String(), Holder: holder, Adoptable: !d.Child.Adopt && !d.Child.Shared && now.adoptable(o),
 	}
 }
 

@@ -143,11 +143,11 @@ func (k *Known) takesBack(d *rules.Desired, o *watch.Object) bool {
 		k.adoptable(o)
 }
 
-// isFormer reports whether a controller was a primary of the same name. The
+// isFormer reports whether an owner was a primary of the same name. The
 // namespace of a controller reference is that of its object.
-func (k *Known) isFormer(controller ident.Request) bool {
-	return controller.Kind == k.Primary.Kind && controller.Name == k.Primary.Name && controller.UID != k.Primary.UID &&
-		(k.Primary.Namespace == "" || k.Primary.Namespace == controller.Namespace)
+func (k *Known) isFormer(owner ident.Request) bool {
+	return owner.Kind == k.Primary.Kind && owner.Name == k.Primary.Name && owner.UID != k.Primary.UID &&
+		(k.Primary.Namespace == "" || k.Primary.Namespace == owner.Namespace)
 }
 
 // needsReplacement reports whether an object must be deleted and created again,

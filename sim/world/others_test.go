@@ -76,6 +76,26 @@ rules:
   status: {availableReplicas: "${self.spec.replicas}"}
 `
 
+// TestAllTakenNamesAreTold has two names that others have taken.
+func TestAllTakenNamesAreTold(t *testing.T) {
+	w := load(t, othersRules)
+	for _, namespace := range []string{"default", "kube-public"} {
+		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
+		u.SetNamespace(namespace)
+		u.SetName(map[string]string{"default": "a", "kube-public": "far"}[namespace])
+		if _, err := w.Cluster().Put(u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, w, "../../examples/foo/foo.yaml")
+	settle(t, w)
+	for _, name := range []string{`child "a": ConfigMap/default/a already exists`, `child "far": ConfigMap/kube-public/far already exists`} {
+		if got := ready(w); !strings.HasPrefix(got, "False ErrResourceExists: ") || !strings.Contains(got, name) {
+			t.Errorf("Ready is %s, without %s", got, name)
+		}
+	}
+}
+
 // TestWebhooksThatMutate has a webhook take away what reconcel needs on what it writes, or add something to it. reconcel writes an
 // object no more than six times a minute, and says so.
 func TestWebhooksThatMutate(t *testing.T) {
@@ -201,6 +221,7 @@ func TestRestoreFromABackup(t *testing.T) {
 					w := load(t, othersRules)
 					put(t, w, "../../examples/foo/foo.yaml")
 					settle(t, w)
+					former := w.Cluster().Find(fooKind, "default", "example-foo").GetUID()
 					var backup []*unstructured.Unstructured
 					for _, o := range w.Objects() {
 						if o.GetKind() == first {
@@ -242,6 +263,8 @@ func TestRestoreFromABackup(t *testing.T) {
 					}
 					if got := ready(w); !strings.HasPrefix(got, "False ErrResourceExists: ") {
 						t.Errorf("Ready is %s, want it to name the objects of another UID", got)
+					} else if !strings.Contains(got, "owned by an earlier Foo/default/example-foo of the same name, with the UID "+string(former)) {
+						t.Errorf("Ready is %s, want it to tell that the objects belong to an earlier Foo, with the UID %s", got, former)
 					}
 				})
 			}
