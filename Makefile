@@ -153,7 +153,7 @@ test-tools: ## Run the tests of the other modules: convert, devcluster, bench, r
 	cd hack/bench && go test $(RACE) -timeout 10m ./...
 	cd convert && go test -timeout 10m ./...
 	cd hack/release && go test -timeout 5m ./...
-	cd test/ecosystem && go test -timeout 10m ./... # without the race detector: it has no goroutines, and much to compile
+	cd test/ecosystem && go test -parallel 8 -timeout 10m ./... # without the race detector: it has much to compile, and its stories mostly wait
 
 # Fuzz targets: package and function. A failing input is stored in testdata/fuzz of
 # the package. The time for minimizing inputs is limited, because by default
@@ -163,7 +163,7 @@ SOAK_MINUTES ?= 10
 fuzz = $(foreach f,$(FUZZ),go test -run '^$$' -fuzz '^$(notdir $(f))$$' -fuzztime $(1) -fuzzminimizetime 10x ./rules/$(filter-out ./,$(dir $(f)));)
 
 .PHONY: soak
-soak: soak-fuzz soak-attacks soak-sequences soak-reloads soak-lead soak-outages soak-operations soak-examples soak-plan soak-credentials ## Run the full long tests, of which make test runs samples (some hours)
+soak: soak-fuzz soak-attacks soak-sequences soak-reloads soak-lead soak-outages soak-operations soak-examples soak-plan soak-credentials soak-stories ## Run the full long tests, of which make test runs samples (some hours)
 
 .PHONY: soak-fuzz
 soak-fuzz: ## Fuzz parsing, loading and rendering for SOAK_MINUTES, 10 by default, shared by all targets
@@ -216,6 +216,10 @@ soak-plan: devcluster ## Compare the plans of 40 edits with what the controller 
 soak-credentials: devcluster ## Rotate credentials of every sort, lose packets, and cut leaders off, in about 35 minutes
 	RECONCEL_SOAK=1 go test -tags integration -parallel 16 -timeout 90m -count 1 -v ./test/gateway
 
+.PHONY: soak-stories
+soak-stories: devcluster ## Tell the stories of a GitOps repository by each tool, and kill the leader at its writes
+	cd test/ecosystem && RECONCEL_SOAK=1 go test -tags integration -parallel 8 -timeout 120m -count 1 -run '^TestStories' .
+
 .PHONY: fuzz-sample
 fuzz-sample: ## Fuzz each target for 5 seconds
 	@$(call fuzz,5s)
@@ -233,7 +237,7 @@ test-cluster: devcluster ## Run the tests on a real control plane
 	@$(on_cluster) $(RACE) -p 2 -parallel 12 $(filter-out ./engine $(DRIVERS),$(INTEGRATION))
 	@$(on_cluster) -p 1 -parallel 4 $(filter-out $(CAMPAIGN),$(filter $(DRIVERS),$(INTEGRATION)))
 	@$(on_cluster) -parallel 8 $(CAMPAIGN)
-	cd test/ecosystem && go test -tags integration -timeout 5m -count 1 -run '$(call tests_in,$(wildcard test/ecosystem/*_integration_test.go))' .
+	cd test/ecosystem && go test -tags integration -parallel 8 -timeout 15m -count 1 -run '$(call tests_in,$(wildcard test/ecosystem/*_integration_test.go))' .
 
 .PHONY: examples
 examples: build ## Render the examples, compare with the checked-in output, and run their tests

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"reconcel/rules/syntax"
+	"reconcel/test/e2e"
 )
 
 // TestManyRulesObjects measures 500 Rules objects of two rules each: the start until all are active, the time from a change
@@ -23,23 +24,33 @@ func TestManyRulesObjects(t *testing.T) {
 		t.Skip("set RECONCEL_FIGURES=1 to measure")
 	}
 	const objects = 500
-	r := newRepository(t)
-	r.commit(commit{does: "the kinds", foos: 3})
+	m := serveMemory(t)
+	r := newRepository(t, siteOf(m), &flux{})
+	r.commit(commit{does: "the kinds"})
 	r.reconcel.Kill()
+	until := func(what string, state func() string, want string) {
+		t.Helper()
+		e2e.Eventually(t, what, r.patience, func() error {
+			if got := state(); got != want {
+				return fmt.Errorf("it is %q", got)
+			}
+			return nil
+		})
+	}
 	text := func(i int, version string) *unstructured.Unstructured {
 		u := &unstructured.Unstructured{}
 		name := fmt.Sprintf("many%d", i)
-		body := "apiVersion: " + syntax.APIVersion + "\nkind: " + syntax.Kind + "\nmetadata: {name: " + name + ", namespace: default}\nrules:\n" +
-			rule(name+"a", name+"a", version) + rule(name+"b", name+"b", version)
+		body := r.object(name, rule(name+"a", name+"a="+version)+rule(name+"b", name+"b="+version))
 		body = strings.ReplaceAll(body, "kind: Foo}", "kind: Foo, selector: {matchLabels: {set: "+name+"}}}")
 		if err := yaml.Unmarshal([]byte(body), &u.Object); err != nil {
 			t.Fatal(err)
 		}
+		u.SetNamespace(r.namespace)
 		return u
 	}
 	apply := func(u *unstructured.Unstructured) {
 		t.Helper()
-		if err := r.flux.Client().Patch(t.Context(), u, client.Apply, client.FieldOwner("author"), client.ForceOwnership); err != nil { //nolint:staticcheck // of any kind
+		if err := r.client.Patch(t.Context(), u, client.Apply, client.FieldOwner("author"), client.ForceOwnership); err != nil { //nolint:staticcheck // of any kind
 			t.Fatal(err)
 		}
 	}
@@ -47,7 +58,7 @@ func TestManyRulesObjects(t *testing.T) {
 		apply(text(i, "1"))
 	}
 	foo := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte("{apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo, metadata: {name: measured, namespace: default, labels: {set: many7}}, spec: {deploymentName: a, replicas: 1}}"), &foo.Object); err != nil {
+	if err := yaml.Unmarshal([]byte(r.fill("{apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo, metadata: {name: measured, namespace: default, labels: {set: many7}}, spec: {deploymentName: a, replicas: 1}}")), &foo.Object); err != nil {
 		t.Fatal(err)
 	}
 	apply(foo)
@@ -71,17 +82,18 @@ func TestManyRulesObjects(t *testing.T) {
 	}
 	load := func() string { return strings.TrimSpace(string(readFile(t, "/proc/loadavg"))) }
 	version := func() string {
-		return fmt.Sprint(r.field("ConfigMap", "default", "measured-many7a", "data", "version"))
+		return fmt.Sprint(m.field("ConfigMap", "default", "measured-many7a", "metadata", "annotations", "version"))
 	}
 	began := time.Now()
 	r.reconcel = nil
 	r.start()
+	r.reconcel.Runs()
 	t.Logf("running after %v, %v of CPU (load %s)", time.Since(began), used(), load())
-	r.until("the first child is there", version, "1")
+	until("the first child is there", version, "1")
 	t.Logf("first child after %v, %v more of CPU", time.Since(began), used())
-	r.until("all objects are Active", func() string {
+	until("all objects are Active", func() string {
 		active := 0
-		for _, u := range r.All() {
+		for _, u := range m.All() {
 			if u.GetKind() == syntax.Kind && strings.Contains(fmt.Sprint(u.Object["status"]), "reason:Active") {
 				active++
 			}
@@ -94,10 +106,10 @@ func TestManyRulesObjects(t *testing.T) {
 		used()
 		changed := time.Now()
 		apply(text(7, want))
-		r.until("the child has version "+want, version, want)
+		until("the child has version "+want, version, want)
 		t.Logf("a change of one object reaches its child after %v, %v of CPU (load %s)", time.Since(changed), used(), load())
 	}
-	for _, u := range r.All() {
+	for _, u := range m.All() {
 		if u.GetKind() == "ConfigMap" && strings.HasPrefix(u.GetName(), "reconcel") {
 			text, err := u.MarshalJSON()
 			if err != nil {

@@ -34,37 +34,50 @@ var states = []struct {
 // TestHealthInArgo runs the script of the page as Argo CD does: with these libraries, and
 // the object as obj.
 func TestHealthInArgo(t *testing.T) {
+	script := argoScript(t)
+	for _, state := range states {
+		t.Run(state.name, func(t *testing.T) {
+			if got := argoHealth(t, script, resource(t, state.status)); got != state.argo {
+				t.Errorf("got %s, want %s", got, state.argo)
+			}
+		})
+	}
+}
+
+// argoScript returns the script of the page.
+func argoScript(t *testing.T) string {
+	t.Helper()
 	var config struct{ Data map[string]string }
 	snippet(t, "argocd-cm", &config)
 	const key = "resource.customizations.health.samplecontroller.k8s.io_Foo"
 	if config.Data[key] == "" {
 		t.Fatalf("no %s", key)
 	}
-	for _, state := range states {
-		t.Run(state.name, func(t *testing.T) {
-			l := lua.NewState(lua.Options{SkipOpenLibs: true})
-			defer l.Close()
-			for name, open := range map[string]lua.LGFunction{
-				lua.LoadLibName: lua.OpenPackage, lua.BaseLibName: lua.OpenBase, lua.TabLibName: lua.OpenTable, lua.StringLibName: lua.OpenString,
-			} {
-				if err := l.CallByParam(lua.P{Fn: l.NewFunction(open), Protect: true}, lua.LString(name)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			l.SetContext(t.Context())
-			l.SetGlobal("obj", luaValue(l, resource(t, state.status)))
-			if err := l.DoString(config.Data[key]); err != nil {
-				t.Fatal(err)
-			}
-			health, ok := l.Get(-1).(*lua.LTable)
-			if !ok {
-				t.Fatalf("the script returns %s", l.Get(-1))
-			}
-			if got := health.RawGetString("status").String(); got != state.argo {
-				t.Errorf("got %s, want %s", got, state.argo)
-			}
-		})
+	return config.Data[key]
+}
+
+// argoHealth returns what a script says about an object.
+func argoHealth(t *testing.T, script string, object map[string]any) string {
+	t.Helper()
+	l := lua.NewState(lua.Options{SkipOpenLibs: true})
+	defer l.Close()
+	for name, open := range map[string]lua.LGFunction{
+		lua.LoadLibName: lua.OpenPackage, lua.BaseLibName: lua.OpenBase, lua.TabLibName: lua.OpenTable, lua.StringLibName: lua.OpenString,
+	} {
+		if err := l.CallByParam(lua.P{Fn: l.NewFunction(open), Protect: true}, lua.LString(name)); err != nil {
+			t.Fatal(err)
+		}
 	}
+	l.SetContext(t.Context())
+	l.SetGlobal("obj", luaValue(l, object))
+	if err := l.DoString(script); err != nil {
+		t.Fatal(err)
+	}
+	health, ok := l.Get(-1).(*lua.LTable)
+	if !ok {
+		t.Fatalf("the script returns %s", l.Get(-1))
+	}
+	return health.RawGetString("status").String()
 }
 
 // luaValue converts JSON, as Argo CD does.
