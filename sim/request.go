@@ -33,12 +33,23 @@ func (r *request) groupResource() runtimeschema.GroupResource {
 	return resourceOf(r.kind).GroupResource()
 }
 
+// live returns the object as a write reads it, or nil. A custom resource that was stored with another schema then has the
+// fields of the schema of now.
 func (r *request) live() *unstructured.Unstructured {
 	u := r.cluster.load(r.kind.GVK.GroupKind(), r.namespace, r.name)
-	if u == nil || u.GroupVersionKind() == r.kind.GVK {
-		return u
+	if u == nil {
+		return nil
 	}
-	return InVersion(u, r.kind.GVK)
+	if u.GroupVersionKind() != r.kind.GVK {
+		u = InVersion(u, r.kind.GVK)
+	}
+	if r.kind.Custom {
+		u = u.DeepCopy()
+		structure := r.cluster.Kinds().custom(r.kind).Structure
+		structure.Prune(u.Object)
+		structure.Default(u.Object)
+	}
+	return u
 }
 
 func (r *request) notFound() error { return apierrors.NewNotFound(r.groupResource(), r.name) }
