@@ -379,9 +379,13 @@ func (r *repository) agree() error {
 	return nil
 }
 
-// waits lets Flux wait as kustomize-controller does, until all is ready or something has failed.
+// waits lets Flux wait as kustomize-controller does, until all is ready or something has failed. It ends at the first
+// failure: then it waits for Rules objects alone, because their resources may have failed, too.
 func (r *repository) waits(c commit, folder []*unstructured.Unstructured) {
 	r.Helper()
+	if len(c.fails) > 0 {
+		folder = slices.DeleteFunc(folder, func(u *unstructured.Unstructured) bool { return u.GetKind() != syntax.Kind })
+	}
 	err := r.flux.WaitForSetWithContext(r.Context(), object.UnstructuredSetToObjMetadataSet(folder),
 		ssa.WaitOptions{Interval: 20 * time.Millisecond, Timeout: r.patience, FailFast: true})
 	if (len(c.fails) == 0) != (err == nil) {
