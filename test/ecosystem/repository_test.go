@@ -370,8 +370,20 @@ func (r *repository) agree() error {
 		}
 		entries++
 	}
-	if names := inventory.Digests(program); len(names) != entries {
-		return fmt.Errorf("the inventory has %d of the rules %q", entries, slices.Sorted(maps.Keys(names)))
+	active := inventory.Digests(program)
+	if len(active) != entries {
+		return fmt.Errorf("the inventory has %d of the rules %q", entries, slices.Sorted(maps.Keys(active)))
+	}
+	texts := inventory.Stored{Namespace: r.namespace, Installation: r.name}
+	if err := texts.ReadTexts(r.Context(), c); err != nil {
+		return err
+	}
+	files, err := inventory.New(c, inventory.Options{Namespace: r.namespace, Installation: r.name, Source: texts.Texts.Source}).LastFiles(r.Context())
+	if err != nil {
+		return err
+	}
+	if last, err := rules.Load(files); err != nil || !maps.Equal(inventory.Digests(last), active) {
+		return fmt.Errorf("the last valid rules are not those that are active: %v: %v", err, files)
 	}
 	if len(stored.Held) > 0 || len(stored.Rollouts) > 0 {
 		return fmt.Errorf("the inventory still has the held changes %v and the rollouts %v", stored.Held, stored.Rollouts)

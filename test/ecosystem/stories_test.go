@@ -95,6 +95,9 @@ func stories() []story {
 			{does: "the permissions", rules: two.rules, has: two.has}}},
 		{name: "a child removed with its permissions", forbids: true, commits: []commit{two,
 			{does: "the removal", rules: first.rules, has: first.has, prunes: every("key", 3)}}},
+		{name: "a rule removed with its permissions", forbids: true, commits: []commit{
+			{does: "two rules", rules: map[string]string{"web": rule("web", "page=1"), "vault": rule("vault", "key=1")}, has: two.has},
+			{does: "the removal", rules: first.rules, has: first.has, prunes: every("key", 3)}}},
 	}
 }
 
