@@ -581,9 +581,10 @@ func (v *versions) since(n int) []*unstructured.Unstructured {
 	return slices.Clone(v.all[n:])
 }
 
-// A killer ends each process at one of its first writes: before the API server gets it, or before reconcel gets the
-// answer. No later write of that process arrives.
+// A killer ends each process at one of its first writes: before the API server gets it, and the next one before it gets
+// the answer. No later write of that process arrives.
 type killer struct {
+	among int // the first writes among which is the last one, in turn. 1: no process completes more than one write.
 	kills int
 	at    chan struct{} // closed at the write
 	dead  func()
@@ -595,7 +596,7 @@ func (k *killer) next(t *testing.T) func(faultproxy.Write) bool {
 	reach := sync.OnceFunc(func() { close(at) })
 	k.at, k.dead = at, sync.OnceFunc(func() { close(dead) })
 	t.Cleanup(k.dead)
-	n, committed := 1+k.kills/2%3, k.kills%2 == 1
+	n, committed := 1+k.kills/2%k.among, k.kills%2 == 1
 	return func(w faultproxy.Write) bool {
 		if w.N < n || w.N == n && w.Committed != committed {
 			return true

@@ -118,8 +118,11 @@ func tell(t *testing.T, s site, with tool, by *killer, of story) {
 	for _, c := range of.commits {
 		r.commit(c)
 	}
-	if by != nil && by.kills == 0 {
-		t.Error("nobody has killed it")
+	if by == nil {
+		return
+	}
+	if t.Logf("reconcel was killed %d times", by.kills); by.kills < 2*len(of.commits) {
+		t.Error("it was hardly killed")
 	}
 }
 
@@ -148,7 +151,7 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// TestStoriesAreKilled tells the stories in memory, while each process is killed at one of its writes.
+// TestStoriesAreKilled tells the stories in memory, while reconcel is killed at every write.
 func TestStoriesAreKilled(t *testing.T) {
 	for i, s := range stories() {
 		if s.forbids || soak.Skips(i) {
@@ -157,8 +160,8 @@ func TestStoriesAreKilled(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			place := siteOf(serveMemory(t))
-			place.patience *= 2
-			tell(t, place, tools[i%len(tools)].make(), &killer{}, s)
+			place.patience *= 3
+			tell(t, place, tools[i%len(tools)].make(), &killer{among: 1}, s)
 		})
 	}
 }
