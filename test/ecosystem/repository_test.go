@@ -382,8 +382,12 @@ func (r *repository) agree() error {
 	if err != nil {
 		return err
 	}
-	if last, err := rules.Load(files); err != nil || !maps.Equal(inventory.Digests(last), active) {
-		return fmt.Errorf("the last valid rules are not those that are active: %v: %v", err, files)
+	last, err := rules.Load(files)
+	if err != nil {
+		return fmt.Errorf("the last valid rules: %w", err)
+	}
+	if !maps.Equal(inventory.Digests(last), active) {
+		return fmt.Errorf("the last valid rules are not those that are active: %q", files)
 	}
 	if len(stored.Held) > 0 || len(stored.Rollouts) > 0 {
 		return fmt.Errorf("the inventory still has the held changes %v and the rollouts %v", stored.Held, stored.Rollouts)
