@@ -14,9 +14,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 
 	"reconcel/engine/outcome"
@@ -25,8 +27,8 @@ import (
 	"reconcel/rules/syntax"
 )
 
-// listEvery is the interval of attempts to list the objects for the first time.
-const listEvery = 2 * time.Second
+// listEvery is the interval of attempts to list or watch the objects.
+const listEvery = time.Second
 
 // Options say which objects to watch.
 type Options struct {
@@ -41,13 +43,15 @@ type Objects struct {
 	Options
 	changed chan struct{} // capacity 1: List has another result
 	absent  chan struct{} // capacity 1: an object is missing
-	listed  chan struct{} // closed when all objects are known
+	listed  chan struct{} // closed when all objects are known for the first time
+	once    sync.Once     // closes listed
 
-	mu      sync.Mutex
-	unknown error // why the objects are not known, or nil
-	all     map[string]*Object
-	missing map[string]*absence
-	suspect map[string]bool // the resource was gone since they were seen: what a list lacks was deleted with it
+	mu       sync.Mutex
+	unknown  error // why the objects are not known, or nil
+	problem  outcome.Problem
+	all      map[string]*Object
+	missing  map[string]*absence
+	replaced bool // the resource was gone since Run
 
 	judged map[string]Judgement // for the status
 	news   chan struct{}        // capacity 1: judged has changed
@@ -59,65 +63,68 @@ var errNotListed = errors.New("the Rules objects are not listed yet")
 func New(options Options) *Objects {
 	return &Objects{Options: options, changed: make(chan struct{}, 1), absent: make(chan struct{}, 1),
 		listed: make(chan struct{}), news: make(chan struct{}, 1), unknown: errNotListed, all: map[string]*Object{},
-		missing: map[string]*absence{}, suspect: map[string]bool{}, judged: map[string]Judgement{}}
+		missing: map[string]*absence{}, judged: map[string]Judgement{}}
 }
 
-// Run watches the objects until ctx ends.
+// Run watches the objects until ctx ends. An informer would try again more and more rarely.
 func (o *Objects) Run(ctx context.Context) {
-	if !o.awaitResource(ctx) {
-		return
-	}
+	client := o.Client.Resource(rules.RulesResource).Namespace(o.Namespace)
+	reflector := cache.NewReflectorWithOptions(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			list, err := client.List(ctx, options)
+			o.failed(ctx, err)
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			w, err := client.Watch(ctx, options)
+			o.ended(err)
+			return w, err
+		},
+	}, &unstructured.Unstructured{}, store{o}, cache.ReflectorOptions{TypeDescription: rules.RulesResource.String(),
+		Backoff: &wait.Backoff{Duration: listEvery, Jitter: 0.1}})
 	var running sync.WaitGroup
 	defer running.Wait()
-	informer := dynamicinformer.NewFilteredDynamicInformer(o.Client, rules.RulesResource, o.Namespace, 0, cache.Indexers{},
-		nil).Informer()
-	_ = informer.SetTransform(withoutManagers) // It fails only for an informer that runs.
-	_ = informer.SetWatchErrorHandlerWithContext(o.watchFailed)
-	handled, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: o.see, UpdateFunc: func(_, now any) { o.see(now) }, DeleteFunc: o.miss,
-	})
-	if err != nil {
-		o.Log.Error("Rules objects not watched", "error", err)
+	running.Go(func() { reflector.RunWithContext(ctx) })
+	select {
+	case <-ctx.Done():
+	case <-o.listed:
+		o.settleAbsences(ctx)
+	}
+}
+
+// failed notes why the objects cannot be listed. Known objects stay known while the API server does not answer.
+func (o *Objects) failed(ctx context.Context, err error) {
+	if err == nil || ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		return
 	}
-	running.Go(func() { informer.RunWithContext(ctx) })
-	if !cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
+	o.ended(err)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.unknown == nil && !apierrors.IsForbidden(err) {
+		return
+	}
+	o.unknown = fmt.Errorf("the Rules objects in the namespace %s cannot be listed: %w", o.Namespace, err)
+	if o.problem.IsNews(o.unknown) {
+		o.Log.Warn("rules unknown, will retry", "error", o.unknown)
+		signal(o.changed)
+	}
+}
+
+// ended notes that the resource is gone with its objects, if an error says so.
+func (o *Objects) ended(err error) {
+	if !apierrors.IsNotFound(err) {
 		return
 	}
 	o.mu.Lock()
-	o.unknown = nil
-	o.mu.Unlock()
-	close(o.listed)
-	signal(o.changed)
-	o.settleAbsences(ctx)
-}
-
-// withoutManagers drops what may be as large as the rules and is of no use here.
-func withoutManagers(object any) (any, error) {
-	if u, ok := object.(*unstructured.Unstructured); ok {
-		u.SetManagedFields(nil)
+	defer o.mu.Unlock()
+	o.replaced = true
+	for name := range o.all {
+		o.miss(name)
 	}
-	return object, nil
-}
-
-// awaitResource waits until the objects can be listed. An informer would try again more and more rarely. It returns
-// false if ctx ends first.
-func (o *Objects) awaitResource(ctx context.Context) bool {
-	var problem outcome.Problem
-	for {
-		_, err := o.Client.Resource(rules.RulesResource).Namespace(o.Namespace).List(ctx, metav1.ListOptions{Limit: 1})
-		if err == nil || ctx.Err() != nil {
-			return err == nil
+	for name, m := range o.missing {
+		if m.with == "" {
+			o.lost(name, definition)
 		}
-		err = fmt.Errorf("the Rules objects in the namespace %s cannot be listed: %w", o.Namespace, err)
-		o.mu.Lock()
-		o.unknown = err
-		o.mu.Unlock()
-		if problem.IsNews(err) {
-			o.Log.Warn("rules unknown, will retry", "error", err)
-			signal(o.changed)
-		}
-		outcome.Sleep(ctx, listEvery)
 	}
 }
 
@@ -162,62 +169,89 @@ func (o *Objects) Expect(files []source.File) {
 		o.missing[name] = &absence{}
 		if with := deletedWith(f); with != "" {
 			o.missing[name].lose(with)
+		} else if o.replaced {
+			o.lost(name, definition)
 		}
 		signal(o.absent)
 	}
 }
 
-// see notes an object that is there.
-func (o *Objects) see(object any) {
+// A store takes the objects of a list and the events of a watch.
+type store struct{ *Objects }
+
+// Add implements cache.ReflectorStore.
+func (s store) Add(object any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.see(object)
+	return nil
+}
+
+// Update implements cache.ReflectorStore.
+func (s store) Update(object any) error { return s.Add(object) }
+
+// Delete implements cache.ReflectorStore.
+func (s store) Delete(object any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u, ok := object.(*unstructured.Unstructured); ok {
+		s.miss(u.GetName())
+	}
+	return nil
+}
+
+// Replace implements cache.ReflectorStore.
+func (s store) Replace(objects []any, _ string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	there := map[string]bool{}
+	for _, object := range objects {
+		there[s.see(object)] = true
+	}
+	for name := range s.all {
+		if !there[name] {
+			s.miss(name)
+		}
+	}
+	if s.unknown != nil {
+		s.unknown, s.problem = nil, outcome.Problem{}
+		signal(s.changed)
+	}
+	s.once.Do(func() { close(s.listed) })
+	return nil
+}
+
+// Resync implements cache.ReflectorStore.
+func (s store) Resync() error { return nil }
+
+// see notes an object that is there, and returns its name.
+func (o *Objects) see(object any) (name string) {
 	u, ok := object.(*unstructured.Unstructured)
 	if !ok {
-		return
+		return ""
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	name := u.GetName()
+	u.SetManagedFields(nil) // They may be as large as the rules.
+	name = u.GetName()
 	before, now := o.all[name], objectOf(u)
 	o.all[name] = now
 	delete(o.missing, name)
-	delete(o.suspect, name)
 	if before == nil || before.live.GetUID() != u.GetUID() || before.live.GetGeneration() != u.GetGeneration() ||
 		string(before.File.Data) != string(now.File.Data) {
 		signal(o.changed)
 	}
+	return name
 }
 
 // miss notes an object that is not there any more.
-func (o *Objects) miss(object any) {
-	last, unseen := object.(cache.DeletedFinalStateUnknown)
-	if unseen {
-		object = last.Obj
-	}
-	u, ok := object.(*unstructured.Unstructured)
-	if !ok {
+func (o *Objects) miss(name string) {
+	last := o.all[name]
+	if last == nil {
 		return
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	name := u.GetName()
 	delete(o.all, name)
-	o.missing[name] = &absence{}
-	if unseen && o.suspect[name] {
-		o.missing[name].lose(definition)
-	}
+	o.missing[name] = &absence{created: last.Created}
 	signal(o.changed)
 	signal(o.absent)
-}
-
-// watchFailed notes that the resource is gone: what the next list lacks was deleted with it.
-func (o *Objects) watchFailed(ctx context.Context, reflector *cache.Reflector, err error) {
-	if apierrors.IsNotFound(err) {
-		o.mu.Lock()
-		for name := range o.all {
-			o.suspect[name] = true
-		}
-		o.mu.Unlock()
-	}
-	cache.DefaultWatchErrorHandler(ctx, reflector, err)
 }
 
 // signal makes a channel of capacity 1 receive.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +18,7 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"reconcel/cli/internal/dev"
@@ -26,6 +29,7 @@ import (
 	"reconcel/rules/source"
 	"reconcel/sim"
 	"reconcel/test/e2e"
+	"reconcel/test/faultproxy"
 )
 
 // home is the namespace of the objects.
@@ -35,6 +39,7 @@ const home = "home"
 type stage struct {
 	*testing.T
 	served *dev.Server
+	config *rest.Config // of the next process
 	client dynamic.Interface
 	file   string        // of rules, or ""
 	policy judge.Policy  // of the next process
@@ -54,12 +59,36 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	t.Cleanup(served.Stop)
-	s := &stage{T: t, served: served, client: dynamic.NewForConfigOrDie(served.Config),
+	s := &stage{T: t, served: served, config: served.Config, client: dynamic.NewForConfigOrDie(served.Config),
 		check: func(*rules.Loaded) error { return nil }, end: func() {}}
 	t.Cleanup(func() { s.end() })
-	s.create("", runtimeschema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, "apiVersion: v1\nkind: Namespace\nmetadata: {name: home}\n")
+	s.createHome()
 	s.define()
 	return s
+}
+
+// behindProxy lets the next processes reach the cluster through a proxy.
+func (s *stage) behindProxy() *faultproxy.Proxy {
+	s.Helper()
+	proxy := faultproxy.Start(s.T, s.served.Config)
+	s.config = &rest.Config{Host: proxy.URL()}
+	return proxy
+}
+
+func onRules(r faultproxy.Request) bool { return r.Resource == "rules" && !r.IsWrite() }
+
+// eventsOf matches the events of an object in watches.
+func eventsOf(name, kind string) func(faultproxy.Frame) bool {
+	return func(f faultproxy.Frame) bool {
+		return onRules(f.Request) && f.Type == kind && strings.Contains(string(f.Line), `"name":"`+name+`"`)
+	}
+}
+
+var namespaces = runtimeschema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+
+func (s *stage) createHome() {
+	s.Helper()
+	s.create("", namespaces, "apiVersion: v1\nkind: Namespace\nmetadata: {name: home}\n")
 }
 
 var definitions = runtimeschema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
@@ -121,7 +150,7 @@ func (s *stage) start() (*rules.Program, error) {
 	}
 	s.f.names = "nothing"
 	o.Log, o.Policy, o.Metrics = slog.New(slog.NewTextHandler(s.log, nil)), s.policy, NewMetrics(prometheus.NewRegistry())
-	o.Objects = ruleobjects.New(ruleobjects.Options{Client: s.client, Discovery: discovery.NewDiscoveryClientForConfigOrDie(s.served.Config), Namespace: home, Log: o.Log})
+	o.Objects = ruleobjects.New(ruleobjects.Options{Client: dynamic.NewForConfigOrDie(s.config), Discovery: discovery.NewDiscoveryClientForConfigOrDie(s.config), Namespace: home, Log: o.Log})
 	o.Check = func(_ context.Context, l *rules.Loaded) error { return s.check(l) }
 	last := s.stored
 	o.Last = func(context.Context) ([]source.File, error) { return last, nil }
@@ -367,10 +396,74 @@ func TestObjectsThatAreLost(t *testing.T) {
 		s.apply("one", named("a"))
 		s.mustStart()
 		s.follows("a")
-		s.delete("", runtimeschema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, home)
+		s.delete("", namespaces, home)
 		s.follows("a", "Rules home/one: it was deleted with its namespace, its rules stay active")
 		s.mustStart()
 		s.follows("a", "Rules home/one: it was deleted with its namespace, its rules stay active")
+	})
+	t.Run("the kind is missing at the start", func(t *testing.T) {
+		t.Parallel()
+		s := newStage(t)
+		s.apply("one", named("a"))
+		s.apply("two", named("b"))
+		s.mustStart()
+		s.follows("a b")
+		s.end()
+		s.delete("", definitions, "rules.reconcel.dev")
+		s.eventually("Rules are not served", func() bool {
+			_, err := s.client.Resource(rules.RulesResource).Namespace(home).List(t.Context(), metav1.ListOptions{})
+			return apierrors.IsNotFound(err)
+		})
+		s.mustStart()
+		s.follows("a b", "the Rules objects in the namespace home cannot be listed: ")
+		s.define()
+		s.apply("two", named("c"))
+		s.follows("a c", "Rules home/one: it was deleted with its CustomResourceDefinition, its rules stay active")
+		s.apply("one", named("a"))
+		s.follows("a c")
+		s.delete(home, rules.RulesResource, "one")
+		s.follows("c")
+	})
+	t.Run("the namespace is replaced before the process sees it", func(t *testing.T) {
+		t.Parallel()
+		s := newStage(t)
+		proxy := s.behindProxy()
+		s.apply("one", named("a"))
+		s.mustStart()
+		s.follows("a")
+		silence := proxy.InjectFrames(eventsOf("one", "DELETED"), faultproxy.FrameFault{Effect: faultproxy.Silence})
+		s.served.Clock.Move(2 * time.Second) // Creation times have seconds.
+		s.delete("", namespaces, home)
+		s.eventually("the namespace is gone", func() bool {
+			_, err := s.client.Resource(namespaces).Get(t.Context(), home, metav1.GetOptions{})
+			return apierrors.IsNotFound(err)
+		})
+		s.createHome()
+		silence.Lift()
+		s.follows("a", "Rules home/one: it was deleted with its namespace, its rules stay active")
+		s.apply("one", named("b"))
+		s.follows("b")
+		s.delete(home, rules.RulesResource, "one")
+		s.follows("")
+	})
+	t.Run("a list lacks one that exists", func(t *testing.T) {
+		t.Parallel()
+		s := newStage(t)
+		proxy := s.behindProxy()
+		s.apply("one", named("a"))
+		s.apply("two", named("b"))
+		s.mustStart()
+		s.follows("a b")
+		s.end()
+		s.delete(home, rules.RulesResource, "two")
+		proxy.InjectFrames(eventsOf("one", "ADDED"), faultproxy.FrameFault{Effect: faultproxy.Drop})
+		s.mustStart()
+		s.follows("a")
+		s.apply("one", named("c"))
+		s.follows("c")
+		if strings.Contains(s.log.String(), "Rules object removed object=Rules/home/one") {
+			t.Errorf("an object that exists is removed:\n%s", s.log)
+		}
 	})
 	t.Run("they cannot be listed", func(t *testing.T) {
 		t.Parallel()
@@ -422,6 +515,43 @@ func TestObjectsThatAreLost(t *testing.T) {
 		s.mustStart()
 		s.follows("b")
 	})
+}
+
+// TestObjectsAreSeenAgain breaks the watch of the objects, and lets the requests that follow fail. A change is seen soon
+// afterwards.
+func TestObjectsAreSeenAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		frame faultproxy.FrameFault
+		fault faultproxy.Fault
+		wrong []string
+	}{
+		"the permission is missing": {faultproxy.FrameFault{Effect: faultproxy.Cut, Times: 1},
+			faultproxy.Fault{Effect: faultproxy.Reply, Answer: faultproxy.Answer{Code: http.StatusForbidden}},
+			[]string{"the Rules objects in the namespace home cannot be listed: "}},
+		"the API server does not answer": {faultproxy.FrameFault{Effect: faultproxy.Cut, Times: 1},
+			faultproxy.Fault{Effect: faultproxy.CutBefore}, nil},
+		"the history is gone": {faultproxy.FrameFault{Effect: faultproxy.Status, Code: http.StatusGone, Times: 1},
+			faultproxy.Fault{Effect: faultproxy.CutBefore}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			proxy := s.behindProxy()
+			s.apply("one", named("a"))
+			s.apply("two", named("b"))
+			s.mustStart()
+			s.follows("a b")
+			fault := proxy.Inject(onRules, c.fault)
+			proxy.InjectFrames(eventsOf("one", "MODIFIED"), c.frame)
+			s.apply("one", named("c"))
+			s.delete(home, rules.RulesResource, "two")
+			s.eventually("the objects are asked for six times", func() bool { n, _ := fault.Hits(); return n >= 6 })
+			s.follows("a b", c.wrong...)
+			fault.Lift()
+			s.follows("c")
+		})
+	}
 }
 
 // TestObjectsWithoutAValidVersion start with an object whose last version is not known, or not valid any more: its
