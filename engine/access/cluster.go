@@ -68,7 +68,8 @@ func (c *Cluster) NameServedVersions(ctx context.Context, left inventory.Orphane
 	}
 }
 
-// MostDeletions returns how many of its objects a rule may delete at once. The rule is nil if it is removed.
+// MostDeletions returns how many of its objects a rule may delete at once. The rule is nil if it is removed, and its
+// last version is not known.
 func (c *Cluster) MostDeletions(rule *rules.Rule, objects int) int {
 	limit := *c.Options.MaxDeletions
 	if rule != nil && rule.Rollout.MaxDeletions != nil {

@@ -91,11 +91,11 @@ func (a *Admission) activate(ctx context.Context, was *inventory.Recorded,
 	var earlier []*rules.Rule
 	for i := range changed {
 		c := &changed[i]
-		excess := a.Excess(was, c, counts[c.Of])
+		last := plan.RunningRule(was, old, c)
+		excess := a.Excess(was, c, counts[c.Of], last)
 		if excess == "" && !c.InWaves() {
 			continue
 		}
-		last := plan.RunningRule(was, old, c)
 		if excess != "" && Approved(was, pl.Loaded, c, last) {
 			s.Used = append(s.Used, c.Hash())
 			excess = ""

@@ -28,8 +28,8 @@ type deletionCounter struct {
 
 // Excess returns what a change does that is more than its rule may delete and replace, or why that is not known, or "".
 // Nothing can be deleted of kinds that may not be listed; so only a change that was held waits for them. A change that
-// rolls out was counted or approved before.
-func (a *Admission) Excess(was *inventory.Recorded, c *plan.Change, t *plan.DeletionCount) string {
+// rolls out was counted or approved before. last is the version of the rule that ran last, which may be nil.
+func (a *Admission) Excess(was *inventory.Recorded, c *plan.Change, t *plan.DeletionCount, last *rules.Rule) string {
 	what := "the new version of"
 	if c.Now == nil {
 		what = "the removal of"
@@ -37,7 +37,7 @@ func (a *Admission) Excess(was *inventory.Recorded, c *plan.Change, t *plan.Dele
 	switch {
 	case was.RollsOut(c.Key.Kind, c.Hash()):
 		return ""
-	case t.Deleted+t.Replaced > a.Cluster.MostDeletions(c.Now, t.Objects):
+	case t.Deleted+t.Replaced > a.Cluster.MostDeletions(c.Newest(last), t.Objects):
 		return fmt.Sprintf("%s rule %q would %s of %d objects", what, c.Key.Rule, t.Doing(), t.Objects)
 	case t.Unlisted != nil && (was.Holds(c.Hash()) || !apierrors.IsForbidden(t.Unlisted)):
 		return fmt.Sprintf("%s rule %q waits until its objects can be listed (%v), to count what it would delete",

@@ -109,11 +109,12 @@ func (v *Preview) Held(ctx context.Context, ran *inventory.Recorded) (held []inv
 	}
 	for i := range changed {
 		c := &changed[i]
-		excess := e.Admission.Excess(ran, c, counts[c.Of])
+		last := plan.RunningRule(ran, v.before, c)
+		excess := e.Admission.Excess(ran, c, counts[c.Of], last)
 		if excess == "" {
 			continue
 		}
-		loaded, last := e.Plan.Load().Loaded, plan.RunningRule(ran, v.before, c)
+		loaded := e.Plan.Load().Loaded
 		if !admit.Approved(ran, loaded, c, last) {
 			held = append(held, inventory.HeldChange{Rule: c.Key.Rule, Kind: c.Key.Kind, Hash: c.Hash(),
 				Message: e.Admission.Hold(loaded, c, excess, counts[c.Of], last).Message})

@@ -310,6 +310,37 @@ func TestUnlistedWhileRulesChange(t *testing.T) {
 	}
 }
 
+// TestHeldRemoval removes a rule that has a limit of its own, while the controller runs and while it does not.
+func TestHeldRemoval(t *testing.T) {
+	for _, c := range []struct {
+		objects     int
+		limit, want string
+	}{
+		{5, "0", "map[one:5]"}, {5, "5", "map[]"}, {20, "19", "map[one:20]"}, {20, "50%", "map[one:20]"}, {20, "100%", "map[]"},
+	} {
+		before := fooRule("one", "  onRuleRemoval: delete\n  rollout: {maxDeletions: "+c.limit+"}\n", fmt.Sprintf(
+			"  - id: cats\n    forEach: {n: lists.range(%d)}\n    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: \"cat-${n}\"}, data: {revision: one}}\n", c.objects))
+		after := parsed(t, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"+forService)
+		for name, change := range map[string]func(*world.World) error{
+			"running": func(w *world.World) error { return w.Reload(t.Context(), after) },
+			"stopped": func(w *world.World) error { return w.RestartWith(t.Context(), after) },
+		} {
+			t.Run(fmt.Sprintf("%d objects, at most %s, %s", c.objects, c.limit, name), func(t *testing.T) {
+				w := begin(t, before)
+				if err := change(w); err != nil {
+					t.Fatal(err)
+				}
+				if err := w.Advance(t.Context(), time.Hour); err != nil {
+					t.Fatal(err)
+				}
+				if got := revisions(w); got != c.want {
+					t.Errorf("there are %s, want %s", got, c.want)
+				}
+			})
+		}
+	}
+}
+
 // TestHeldSharedObjects makes changes after which some or all of the resources that share objects no longer want them.
 // Each object counts once, and only if no resource wants it any more.
 func TestHeldSharedObjects(t *testing.T) {
