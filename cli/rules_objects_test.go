@@ -50,6 +50,7 @@ func newControlled(t *testing.T) *controlled {
 		t.Fatal(err)
 	}
 	t.Cleanup(served.Stop)
+	served.Config.QPS = -1 // No limit.
 	c := &controlled{T: t, served: served, client: dynamic.NewForConfigOrDie(served.Config), end: func() {}}
 	t.Cleanup(func() { c.end() })
 	definition, err := deploy.RulesDefinition().YAML()
@@ -121,11 +122,14 @@ func (c *controlled) start(args ...string) {
 	}
 }
 
+// patience is how long a test waits for what must happen.
+const patience = 2 * time.Minute
+
 func (c *controlled) eventually(what string, so func() bool) {
 	c.Helper()
-	err := wait.PollUntilContextTimeout(c.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return so(), nil })
+	err := wait.PollUntilContextTimeout(c.Context(), 10*time.Millisecond, patience, true, func(context.Context) (bool, error) { return so(), nil })
 	if err != nil {
-		c.Fatalf("not after 30 s: %s\n%s", what, c.log)
+		c.Fatalf("not after %s: %s\n%s", patience, what, c.log)
 	}
 }
 
@@ -147,7 +151,7 @@ func (c *controlled) hasImage(image string) {
 func (c *controlled) says(name string, texts ...string) {
 	c.Helper()
 	var u *unstructured.Unstructured
-	err := wait.PollUntilContextTimeout(c.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(c.Context(), 10*time.Millisecond, patience, true, func(context.Context) (bool, error) {
 		u = c.get(rules.RulesResource, name)
 		text, _ := json.Marshal(u.Object["status"])
 		observed, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
@@ -155,7 +159,7 @@ func (c *controlled) says(name string, texts ...string) {
 	})
 	if err != nil {
 		text, _ := json.MarshalIndent(u.Object["status"], "", "  ")
-		c.Fatalf("after 30 s the status of %s is not %q, but\n%s\n\n%s", name, texts, text, c.log)
+		c.Fatalf("after %s the status of %s is not %q, but\n%s\n\n%s", patience, name, texts, text, c.log)
 	}
 }
 

@@ -1,0 +1,301 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"reconcel/deploy"
+	"reconcel/rules"
+	"reconcel/sim"
+	"reconcel/test/e2e"
+)
+
+// keptRules makes a ConfigMap for each Foo, which outlives the rule.
+const keptRules = `apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+metadata: {name: kept}
+rules:
+- name: other
+  for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}
+  children:
+  - id: config
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}"}}
+`
+
+// A removal is a cluster with many Foos, and the objects web and kept, which reconcel --rules-objects follows.
+type removal struct {
+	*controlled
+	uids map[string]types.UID // of the children
+}
+
+func newRemoval(t *testing.T, resources int) *removal {
+	t.Helper()
+	c := newControlled(t)
+	for i := range resources - 1 {
+		c.apply(devFoos, "default", strings.ReplaceAll(readText(t, "../examples/foo/foo.yaml"), "example-foo", fmt.Sprintf("foo-%d", i)))
+	}
+	r := &removal{controlled: c}
+	r.applyRules()
+	c.start("--rules-objects")
+	for _, name := range []string{"web", "kept"} {
+		c.says(name, `"reason":"Active"`, fmt.Sprintf(`"resources":%d`, resources), fmt.Sprintf(`"ready":%d`, resources))
+	}
+	r.uids = r.children()
+	if len(r.uids) != 2*resources {
+		t.Fatalf("%d resources have %d children", resources, len(r.uids))
+	}
+	return r
+}
+
+func (r *removal) applyRules() {
+	r.Helper()
+	r.apply(rules.RulesResource, "default", fooRules("web", "nginx:1"))
+	r.apply(rules.RulesResource, "default", keptRules)
+}
+
+func (r *removal) children() map[string]types.UID {
+	all := map[string]types.UID{}
+	for _, u := range r.served.Cluster.All() {
+		if kind := u.GetKind(); kind == "Deployment" || kind == "ConfigMap" && !strings.HasPrefix(u.GetName(), "reconcel-") {
+			all[kind+"/"+u.GetName()] = u.GetUID()
+		}
+	}
+	return all
+}
+
+// logs waits until the controller has logged a text so often.
+func (r *removal) logs(text string, times int) {
+	r.Helper()
+	r.eventually(fmt.Sprintf("%q in the log", text), func() bool { return strings.Count(r.log.String(), text) >= times })
+}
+
+// repairs deletes a child, which the active rule creates again. All other children stay.
+func (r *removal) repairs(when string, gvr schema.GroupVersionResource, kind, name string) {
+	r.Helper()
+	before := r.uids[kind+"/"+name]
+	if err := r.client.Resource(gvr).Namespace("default").Delete(r.Context(), name, metav1.DeleteOptions{}); err != nil {
+		r.Fatal(err)
+	}
+	r.eventually(when+", "+kind+" "+name+" is created again", func() bool {
+		now := r.get(gvr, name).GetUID()
+		return now != "" && now != before
+	})
+	r.uids[kind+"/"+name] = r.get(gvr, name).GetUID()
+	r.stay(when)
+}
+
+// stay checks that all children are there, and are the same.
+func (r *removal) stay(when string) {
+	r.Helper()
+	now := r.children()
+	for name, uid := range r.uids {
+		if now[name] != uid {
+			r.Fatalf("%s, %s has the UID %q, want %q\n%s", when, name, now[name], uid, r.log)
+		}
+	}
+}
+
+// TestDeletedRulesObjects deletes objects with 200 resources in all ways. Only the removal of a rule with onRuleRemoval is
+// one that deletes, and it is held until a user approves it.
+func TestDeletedRulesObjects(t *testing.T) {
+	t.Parallel()
+	const resources = 200
+	r := newRemoval(t, resources)
+	definition, err := deploy.RulesDefinition().YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	define := func() {
+		t.Helper()
+		r.apply(crdsOfCluster, "", string(definition))
+		r.eventually("Rules are served", func() bool {
+			_, err := r.client.Resource(rules.RulesResource).Namespace("default").List(t.Context(), metav1.ListOptions{})
+			return err == nil
+		})
+	}
+	undefine := func() {
+		t.Helper()
+		if err := r.client.Resource(crdsOfCluster).Delete(t.Context(), "rules.reconcel.dev", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		r.eventually("Rules are not served", func() bool {
+			_, err := r.client.Resource(rules.RulesResource).Namespace("default").List(t.Context(), metav1.ListOptions{})
+			return apierrors.IsNotFound(err)
+		})
+	}
+	active := func() {
+		t.Helper()
+		r.applyRules()
+		for _, name := range []string{"web", "kept"} {
+			r.says(name, `"reason":"Active"`, fmt.Sprintf(`"ready":%d`, resources))
+		}
+	}
+
+	undefine()
+	r.logs("Rules object deleted, its rules stay active", 2)
+	r.repairs("without the CustomResourceDefinition", devDeployments, "Deployment", "foo-1")
+	define()
+	began := time.Now()
+	active()
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("objects that were created again are active after %s", took)
+	}
+	r.end()
+	undefine()
+	r.start("--rules-objects")
+	r.logs("rules unknown, will retry", 1)
+	r.repairs("after a start without the CustomResourceDefinition", devDeployments, "Deployment", "foo-2")
+	define()
+	r.logs("Rules object deleted, its rules stay active", 2)
+	active()
+
+	r.end()
+	r.served.Cluster.Fail(sim.Failure{Verb: "list", Kind: schema.GroupKind{Group: "reconcel.dev", Kind: "Rules"}, Times: sim.Always})
+	r.start("--rules-objects")
+	r.logs("rules unknown, will retry", 1)
+	r.repairs("without the permission to list", devDeployments, "Deployment", "foo-3")
+	r.served.Cluster.Recover()
+	r.logs("msg=running", 1)
+	r.says("web", `"reason":"Active"`)
+
+	r.delete("web")
+	r.logs("changed rule is held", 1)
+	r.repairs("while the removal is held", devDeployments, "Deployment", "foo-4")
+	r.start("--rules-objects")
+	r.logs("changed rule is held", 1)
+	r.repairs("while the removal is held after a restart", devDeployments, "Deployment", "foo-5")
+	r.applyRules()
+	r.says("web", `"reason":"Active"`)
+
+	r.end()
+	r.delete("web")
+	r.delete("kept")
+	r.start("--rules-objects")
+	r.logs("changed rule is held", 1)
+	r.logs(`msg="Rules object removed" object=Rules/default/kept`, 1)
+	if err := r.client.Resource(devConfigMaps).Namespace("default").Delete(t.Context(), "foo-6", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	delete(r.uids, "ConfigMap/foo-6")
+	r.repairs("after both were deleted while no process ran", devDeployments, "Deployment", "foo-6")
+	if r.get(devConfigMaps, "foo-6").GetUID() != "" {
+		t.Error("a removed rule creates a child again")
+	}
+	hash := regexp.MustCompile("reconcel approve ([0-9a-f]{10})").FindStringSubmatch(r.log.String())
+	if hash == nil {
+		t.Fatalf("the log does not say how to approve the removal:\n%s", r.log)
+	}
+	kubeconfig, err := r.served.WriteKubeconfig(filepath.Join(t.TempDir(), "kubeconfig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
+	if code := a.main([]string{"approve", hash[1], "--kubeconfig", kubeconfig, "-n", "default"}); code != 0 {
+		t.Fatalf("approve ends with %d\n%s%s", code, &errs, &out)
+	}
+	r.logs(`"rule removed, deleting its objects" rule=foo`, 1)
+	r.stay("before the announced deletion")
+}
+
+// olderProgram names the program of an earlier version in the environment.
+const olderProgram = "RECONCEL_OLD"
+
+// TestUpgradeAndBack goes from the files of an earlier version to Rules objects and back. No resource and no child is
+// written.
+func TestUpgradeAndBack(t *testing.T) {
+	older := os.Getenv(olderProgram)
+	if older == "" {
+		t.Skipf("%s is not set: set it to the program of an earlier version, such as one that is built from d92ad49", olderProgram)
+	}
+	const each = 60
+	c := newControlled(t)
+	c.apply(crdsOfCluster, "", readText(t, "../crds/platform.example.com_webapps.yaml"))
+	webApps := schema.GroupVersionResource{Group: "platform.example.com", Version: "v1alpha1", Resource: "webapps"}
+	c.eventually("a WebApp can be created", func() bool {
+		_, err := c.client.Resource(webApps).Namespace("default").List(t.Context(), metav1.ListOptions{})
+		return err == nil
+	})
+	for i := range each {
+		c.apply(devFoos, "default", strings.ReplaceAll(readText(t, "../examples/foo/foo.yaml"), "example-foo", fmt.Sprintf("foo-%d", i)))
+		c.apply(webApps, "default", strings.ReplaceAll(readText(t, "../examples/webapp/shop.yaml"), "name: shop", fmt.Sprintf("name: shop-%d", i)))
+	}
+	folder := t.TempDir()
+	for _, name := range []string{"foo", "webapp"} {
+		text := readText(t, "../examples/"+name+"/rules.yaml")
+		write(t, filepath.Join(folder, name+".yaml"), text)
+		c.apply(rules.RulesResource, "default", strings.Replace(text, "kind: Rules\n", "kind: Rules\nmetadata: {name: "+name+"}\n", 1))
+	}
+	kubeconfig, err := c.served.WriteKubeconfig(filepath.Join(t.TempDir(), "kubeconfig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	runOlder := func() *e2e.Process {
+		p := e2e.Command{Binary: older, Name: "older", Args: []string{"--kubeconfig", kubeconfig, "-n=default", "--leader-elect=false", "--listen=off", "-f", folder}}.Start(t)
+		p.Runs()
+		return p
+	}
+	state := func() map[string]string {
+		all := map[string]string{}
+		for _, u := range c.served.Cluster.All() {
+			switch kind := u.GetKind(); {
+			case kind == "Lease", kind == "Event", kind == "Rules", kind == "ConfigMap" && strings.HasPrefix(u.GetName(), "reconcel-"):
+			default:
+				all[kind+"/"+u.GetName()] = string(u.GetUID()) + " " + u.GetResourceVersion()
+			}
+		}
+		return all
+	}
+	p := runOlder()
+	c.eventually("all objects are created", func() bool {
+		n := map[string]int{}
+		for name := range state() {
+			n[strings.Split(name, "/")[0]]++
+		}
+		return n["Deployment"] == 2*each+1 && n["Service"] >= each && n["Ingress"] == each
+	})
+	c.rests(0)
+	before := state()
+	same := func(step string) {
+		t.Helper()
+		c.rests(0)
+		now := state()
+		for name, version := range before {
+			if now[name] != version {
+				t.Errorf("%s: %s was %s, and is %s", step, name, version, now[name])
+			}
+		}
+		before = now
+	}
+	stop := func() {
+		p.Signal(syscall.SIGTERM)
+		if err := p.Ends(time.Minute); err != nil {
+			t.Errorf("the older version ends with %v", err)
+		}
+	}
+	stop()
+	for _, args := range [][]string{{"-f", folder}, {"--rules-objects"}, {"-f", folder}} {
+		c.start(args...)
+		c.eventually("it runs", func() bool { return strings.Contains(c.log.String(), "msg=running") })
+		same(strings.Join(args, " "))
+		if strings.Contains(c.log.String(), "rule removed") {
+			t.Errorf("with %q, a rule is removed:\n%s", args, c.log)
+		}
+	}
+	c.end()
+	p = runOlder()
+	same("the older version again")
+	stop()
+}
