@@ -76,12 +76,42 @@ func TestRulesObjectsOnCluster(t *testing.T) {
 	apply(object)
 	reason("Active")
 
-	e2e.Kubectl(t, cluster, "delete", "crd", "rules.reconcel.dev")
-	p.Logs("Rules object deleted, its rules stay active", time.Minute)
-	e2e.Kubectl(t, cluster, "delete", "deployment", "web-1")
-	e2e.Kubectl(t, cluster, "wait", "--for=create", "deployment", "web-1", "--timeout=30s")
-	apply(string(definition))
+	// The kind is deleted while reconcel runs, and before it starts. It is missing for longer than a watch usually fails.
+	for _, when := range []string{"running", "stopped"} {
+		if when == "stopped" {
+			p.Kill()
+		}
+		e2e.Kubectl(t, cluster, "delete", "crd", "rules.reconcel.dev")
+		if when == "stopped" {
+			p = start()
+		}
+		p.Logs("Rules object deleted, its rules stay active", time.Minute)
+		e2e.Kubectl(t, cluster, "delete", "deployment", "web-1")
+		e2e.Kubectl(t, cluster, "wait", "--for=create", "deployment", "web-1", "--timeout=30s")
+		e2e.Rest(t, 10*time.Second)
+		apply(string(definition))
+		e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd/rules.reconcel.dev", "--timeout=60s")
+		apply(object)
+		began := time.Now()
+		reason("Active")
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("%s: an object that was created again is active after %s", when, took)
+		}
+		if p.Logged(`msg="Rules object removed"`) {
+			t.Errorf("%s: an object that was deleted with its kind counts as removed", when)
+		}
+	}
+	// The kind is replaced at once.
+	file := filepath.Join(folder, "definition.yaml")
+	if err := os.WriteFile(file, definition, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e2e.Kubectl(t, cluster, "replace", "--force", "-f", file)
 	e2e.Kubectl(t, cluster, "wait", "--for=condition=Established", "crd/rules.reconcel.dev", "--timeout=60s")
+	e2e.Rest(t, 5*time.Second)
+	if p.Logged(`msg="Rules object removed"`) {
+		t.Error("an object that was deleted with its kind, which was replaced, counts as removed")
+	}
 	apply(object)
 	reason("Active")
 	e2e.Kubectl(t, cluster, "delete", "rules", "web")
