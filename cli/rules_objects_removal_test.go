@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -210,6 +211,29 @@ func TestDeletedRulesObjects(t *testing.T) {
 	r.stay("before the announced deletion")
 }
 
+// TestRulesObjectWhoseStatusConflicts has an object whose status cannot be written because of a conflict. The status of
+// another one is written, and the first one is not tried without end.
+func TestRulesObjectWhoseStatusConflicts(t *testing.T) {
+	t.Parallel()
+	c := newControlled(t)
+	c.served.Cluster.Fail(sim.Failure{Verb: "apply", Kind: schema.GroupKind{Group: "reconcel.dev", Kind: "Rules"}, Name: "contested", Subresource: "status", Times: sim.Always,
+		Err: apierrors.NewConflict(rules.RulesResource.GroupResource(), "contested", errors.New("no"))})
+	c.apply(rules.RulesResource, "default", strings.Replace(fooRules("contested", "nginx:1"), "name: foo", "name: other", 1))
+	c.apply(rules.RulesResource, "default", fooRules("web", "nginx:1"))
+	c.start("--rules-objects")
+	c.says("web", `"reason":"Active"`)
+	c.rests(0)
+	tries := 0
+	for _, w := range c.writes() {
+		if strings.Contains(w, "apply Rules contested status") {
+			tries++
+		}
+	}
+	if tries == 0 || tries > 5 {
+		t.Errorf("the status is tried %d times at rest", tries)
+	}
+}
+
 // olderProgram names the program of an earlier version in the environment.
 const olderProgram = "RECONCEL_OLD"
 
@@ -298,4 +322,51 @@ func TestUpgradeAndBack(t *testing.T) {
 	p = runOlder()
 	same("the older version again")
 	stop()
+}
+
+// TestRulesObjectsWithTwoProcesses kills the process that leads during a change of the rules, and stops the next one until
+// another leads. The one that leads writes the status, and the one that wakes up does not.
+func TestRulesObjectsWithTwoProcesses(t *testing.T) {
+	t.Parallel()
+	c := newControlled(t)
+	kubeconfig, err := c.served.WriteKubeconfig(filepath.Join(t.TempDir(), "kubeconfig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := func(name string) *e2e.Process {
+		t.Helper()
+		return e2e.Command{Binary: "reconcel", Name: name, Args: []string{"--kubeconfig", kubeconfig, "-n=default", "--listen=off", "--rules-objects"}}.Start(t)
+	}
+	c.apply(rules.RulesResource, "default", fooRules("web", "nginx:1"))
+	first := start("first")
+	first.Logs("msg=running", patience)
+	second := start("second")
+	second.Logs(`msg="standing by"`, patience)
+	c.says("web", `"reason":"Active"`, `"ready":1`)
+
+	c.apply(rules.RulesResource, "default", fooRules("web", "nginx:2"))
+	first.Kill()
+	c.hasImage("nginx:2")
+	c.says("web", `"reason":"Active"`, `"ready":1`)
+	second.Logs("msg=running", patience)
+
+	third := start("third")
+	third.Logs(`msg="standing by"`, patience)
+	c.apply(rules.RulesResource, "default", strings.Replace(fooRules("web", "nginx:3"), "template:", "templates:", 1))
+	second.Signal(syscall.SIGSTOP)
+	third.Logs("msg=running", patience)
+	c.says("web", `"reason":"Invalid"`)
+	c.apply(rules.RulesResource, "default", fooRules("web", "nginx:4"))
+	c.hasImage("nginx:4")
+	c.says("web", `"reason":"Active"`, `"ready":1`)
+	c.rests(0)
+	before := len(c.writes())
+	second.Signal(syscall.SIGCONT)
+	if err := second.Ends(patience); err == nil {
+		t.Error("a process that does not lead any more ends without an error")
+	}
+	if written := c.rests(before); len(written) > 0 {
+		t.Errorf("after the deposed process woke up, this is written: %q", written)
+	}
+	c.says("web", `"reason":"Active"`)
 }
