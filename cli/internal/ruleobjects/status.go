@@ -118,10 +118,13 @@ func (r *reporter) report(ctx context.Context) (wrote bool) {
 			continue
 		}
 		was, _ := o.live.Object["status"].(map[string]any)
-		status := r.status(&j, rulesOf[file], was)
 		before := r.written[file]
+		if before.uid != o.live.GetUID() {
+			before = writtenStatus{}
+		}
+		status := r.status(&j, rulesOf[file], before.status, was)
 		if has(was, status) ||
-			before.uid == o.live.GetUID() && reflect.DeepEqual(before.status, status) && time.Since(before.at) < insistEvery {
+			before.uid != "" && reflect.DeepEqual(before.status, status) && time.Since(before.at) < insistEvery {
 			continue
 		}
 		wrote = true
@@ -183,8 +186,9 @@ func ownConditions(status map[string]any) map[any]any {
 	return own
 }
 
-// status returns the status of an object with its active rules.
-func (r *reporter) status(j *Judgement, own []plan.RuleInspection, was map[string]any) map[string]any {
+// status returns the status of an object with its active rules. Transitions keep their times from earlier statuses, the
+// last of which wins.
+func (r *reporter) status(j *Judgement, own []plan.RuleInspection, earlier ...map[string]any) map[string]any {
 	var resources, ready int64
 	for i := range own {
 		for state, n := range own[i].Primaries {
@@ -201,7 +205,7 @@ func (r *reporter) status(j *Judgement, own []plan.RuleInspection, was map[strin
 	return map[string]any{
 		"observedGeneration": j.live.GetGeneration(),
 		"rules":              int64(j.Rules()), "valid": len(j.Problems) == 0, "resources": resources, "ready": ready,
-		"conditions": conditions(reason, message, r.waits(j.File.Name, reason, own), j.live.GetGeneration(), was),
+		"conditions": conditions(reason, message, r.waits(j.File.Name, reason, own), j.live.GetGeneration(), earlier),
 	}
 }
 
@@ -265,15 +269,18 @@ func (r *reporter) reasonOf(j *Judgement, own []plan.RuleInspection) (reason Rea
 const mostMessage = 32 << 10
 
 // conditions returns the conditions of an object, in the way of kstatus. waits: the rules go on by themselves.
-func conditions(reason Reason, message string, waits bool, generation int64, was map[string]any) (all []any) {
+func conditions(reason Reason, message string, waits bool, generation int64,
+	earlier []map[string]any) (all []any) {
 	if len(message) > mostMessage {
 		message = strings.ToValidUTF8(message[:mostMessage], "")
 	}
 	since := map[string]any{}
-	before, _ := was["conditions"].([]any)
-	for _, c := range before {
-		if c, ok := c.(map[string]any); ok && c["type"] != nil {
-			since[fmt.Sprint(c["type"], c["status"])] = c["lastTransitionTime"]
+	for _, was := range earlier {
+		before, _ := was["conditions"].([]any)
+		for _, c := range before {
+			if c, ok := c.(map[string]any); ok && c["type"] != nil {
+				since[fmt.Sprint(c["type"], c["status"])] = c["lastTransitionTime"]
+			}
 		}
 	}
 	add := func(kind, status string) {
