@@ -106,7 +106,16 @@ func TestManyRulesObjects(t *testing.T) {
 		used()
 		changed := time.Now()
 		apply(text(7, want))
-		until("the child has version "+want, version, want)
+		e2e.Poll(t, "the child to have version "+want, r.patience, 5*time.Millisecond, func() error {
+			child := &unstructured.Unstructured{}
+			child.SetAPIVersion("v1")
+			child.SetKind("ConfigMap")
+			err := r.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "measured-many7a"}, child)
+			if got := child.GetAnnotations()["version"]; err == nil && got != want {
+				err = fmt.Errorf("it has %q", got)
+			}
+			return err
+		})
 		t.Logf("a change of one object reaches its child after %v, %v of CPU (load %s)", time.Since(changed), used(), load())
 	}
 	for _, u := range m.All() {

@@ -38,7 +38,7 @@ const judgeAllAfter = time.Second
 const objectsPatience = 10 * time.Second
 
 // objectsSettle is how long changes of objects are collected: tools apply several at once.
-const objectsSettle = 50 * time.Millisecond
+const objectsSettle = 20 * time.Millisecond
 
 // Options are the dependencies of a Watch.
 type Options struct {
