@@ -111,19 +111,9 @@ func (m mutant) apply(t *testing.T) (overlay string) {
 	return overlay
 }
 
-// TestMutantsApply checks that every mutant fits the code, and that the documentation
-// lists it.
+// TestMutantsApply checks that every mutant fits the code.
 func TestMutantsApply(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(source, "docs/contributing/reliability.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, m := range readMutants(t) {
-		t.Run(m.name, func(t *testing.T) {
-			m.apply(t)
-			if !strings.Contains(string(page), "`"+m.name+"`") {
-				t.Errorf("docs/contributing/reliability.md does not list the mutant: %s", m.breaks)
-			}
-		})
+		t.Run(m.name, func(t *testing.T) { m.apply(t) })
 	}
 }
