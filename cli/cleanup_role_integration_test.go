@@ -93,9 +93,9 @@ func (r *repository) file(name, text string) string {
 }
 
 // rules lets the process have these rules.
-func (r *repository) rules(text string) string {
+func (r *repository) rules(text string) {
 	r.Helper()
-	return r.file("rules.yaml", text)
+	r.file("rules.yaml", text)
 }
 
 // roles applies the permissions of rules: as Argo CD and Flux do, or as kubectl apply does.
@@ -127,12 +127,12 @@ func (r *repository) may(verb, resource string) bool {
 	return strings.HasPrefix(out, "yes")
 }
 
-// await waits until a permission is granted or revoked.
-func (r *repository) await(verb, resource string, granted bool) {
+// revoked waits until the process has no longer a permission.
+func (r *repository) revoked(verb, resource string) {
 	r.Helper()
-	r.Eventually(fmt.Sprintf("%s %s: allowed is to be %t", verb, resource, granted), func() error {
-		if r.may(verb, resource) != granted {
-			return errors.New("it is not")
+	r.Eventually(verb+" "+resource+" to be revoked", func() error {
+		if r.may(verb, resource) {
+			return errors.New("it is granted")
 		}
 		return nil
 	})
@@ -224,8 +224,8 @@ func (r *repository) isDone() {
 		}
 		return nil
 	})
-	r.await("delete", "secrets", false)
-	r.await("list", "samples.stable.example.com", false)
+	r.revoked("delete", "secrets")
+	r.revoked("list", "samples.stable.example.com")
 	since := time.Now()
 	e2e.Rest(r.T, 12*time.Second)
 	written, err := r.Cluster.Requests(func(q devcluster.Request) bool {
@@ -255,8 +255,8 @@ func TestOneCommitRemovesRulesAndPermissions(t *testing.T) {
 		r.create()
 		r.cleansUp("configmaps", "foos", "foos/status", "samples", "samples/status", "secrets", "serviceaccounts")
 		r.roles(keptRule)
-		r.await("create", "secrets", false)
-		r.await("create", "serviceaccounts", false)
+		r.revoked("create", "secrets")
+		r.revoked("create", "serviceaccounts")
 		r.rules(keptRule)
 		r.isDone()
 		if log := p.Log(); strings.Contains(log, "forbidden") || strings.Contains(log, "permission missing") {
@@ -287,7 +287,7 @@ func TestOneCommitRemovesRulesAndPermissions(t *testing.T) {
 		r.create()
 		p.Kill()
 		r.roles(keptRule)
-		r.await("create", "secrets", false)
+		r.revoked("create", "secrets")
 		r.rules(keptRule)
 		p = r.start()
 		r.Lacks(e2e.GVK("v1", "Secret"), "a")
@@ -308,7 +308,7 @@ func TestOneCommitRemovesRulesAndPermissions(t *testing.T) {
 		r.create()
 		r.roles(keptRule)
 		r.Kubectl("delete", "clusterrole,clusterrolebinding", r.Namespace+"-cleanup")
-		r.await("list", "secrets", false)
+		r.revoked("list", "secrets")
 		r.rules(keptRule)
 		p.Logs("reason=Forbidden", time.Minute)
 		p.Logs("samples.stable.example.com is forbidden", 2*time.Minute)

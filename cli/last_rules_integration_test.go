@@ -84,7 +84,7 @@ func TestLastValidRules(t *testing.T) {
 		}
 	}
 	write(string(valid))
-	p.Logs("rules files match the active rules again", 30*time.Second)
+	p.Logs("rules match the active ones again", 30*time.Second)
 	v := o.becomes(0, []string{"1 ready of 1 resource"})
 	if strings.Contains(v.stdout, "rejected") {
 		t.Errorf("the status of valid rules:\n%s", v.stdout)

@@ -82,18 +82,18 @@ func (r *removal) logs(text string, times int) {
 	r.eventually(fmt.Sprintf("%q in the log", text), func() bool { return strings.Count(r.log.String(), text) >= times })
 }
 
-// repairs deletes a child, which the active rule creates again. All other children stay.
-func (r *removal) repairs(when string, gvr schema.GroupVersionResource, kind, name string) {
+// repairs deletes a Deployment, which the active rule creates again. All other children stay.
+func (r *removal) repairs(when, name string) {
 	r.Helper()
-	before := r.uids[kind+"/"+name]
-	if err := r.client.Resource(gvr).Namespace("default").Delete(r.Context(), name, metav1.DeleteOptions{}); err != nil {
+	before := r.uids["Deployment/"+name]
+	if err := r.client.Resource(devDeployments).Namespace("default").Delete(r.Context(), name, metav1.DeleteOptions{}); err != nil {
 		r.Fatal(err)
 	}
-	r.eventually(when+", "+kind+" "+name+" is created again", func() bool {
-		now := r.get(gvr, name).GetUID()
+	r.eventually(when+", Deployment "+name+" is created again", func() bool {
+		now := r.get(devDeployments, name).GetUID()
 		return now != "" && now != before
 	})
-	r.uids[kind+"/"+name] = r.get(gvr, name).GetUID()
+	r.uids["Deployment/"+name] = r.get(devDeployments, name).GetUID()
 	r.stay(when)
 }
 
@@ -146,7 +146,7 @@ func TestDeletedRulesObjects(t *testing.T) {
 
 	undefine()
 	r.logs("Rules object deleted, its rules stay active", 2)
-	r.repairs("without the CustomResourceDefinition", devDeployments, "Deployment", "foo-1")
+	r.repairs("without the CustomResourceDefinition", "foo-1")
 	define()
 	began := time.Now()
 	active()
@@ -157,7 +157,7 @@ func TestDeletedRulesObjects(t *testing.T) {
 	undefine()
 	r.start("--rules-objects")
 	r.logs("rules unknown, will retry", 1)
-	r.repairs("after a start without the CustomResourceDefinition", devDeployments, "Deployment", "foo-2")
+	r.repairs("after a start without the CustomResourceDefinition", "foo-2")
 	define()
 	r.logs("Rules object deleted, its rules stay active", 2)
 	active()
@@ -166,17 +166,17 @@ func TestDeletedRulesObjects(t *testing.T) {
 	r.served.Cluster.Fail(sim.Failure{Verb: "list", Kind: schema.GroupKind{Group: "reconcel.dev", Kind: "Rules"}, Times: sim.Always})
 	r.start("--rules-objects")
 	r.logs("rules unknown, will retry", 1)
-	r.repairs("without the permission to list", devDeployments, "Deployment", "foo-3")
+	r.repairs("without the permission to list", "foo-3")
 	r.served.Cluster.Recover()
 	r.logs("msg=running", 1)
 	r.says("web", `"reason":"Active"`)
 
 	r.delete("web")
 	r.logs("changed rule is held", 1)
-	r.repairs("while the removal is held", devDeployments, "Deployment", "foo-4")
+	r.repairs("while the removal is held", "foo-4")
 	r.start("--rules-objects")
 	r.logs("changed rule is held", 1)
-	r.repairs("while the removal is held after a restart", devDeployments, "Deployment", "foo-5")
+	r.repairs("while the removal is held after a restart", "foo-5")
 	r.applyRules()
 	r.says("web", `"reason":"Active"`)
 
@@ -190,7 +190,7 @@ func TestDeletedRulesObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	delete(r.uids, "ConfigMap/foo-6")
-	r.repairs("after both were deleted while no process ran", devDeployments, "Deployment", "foo-6")
+	r.repairs("after both were deleted while no process ran", "foo-6")
 	if r.get(devConfigMaps, "foo-6").GetUID() != "" {
 		t.Error("a removed rule creates a child again")
 	}

@@ -65,12 +65,10 @@ func (o Options) ObjectName() string {
 // objects and the one for its cleanup, all bound to the ServiceAccount. The roles of the rules'
 // ServiceAccounts come last.
 func (o Options) Roles(p *Permissions) []Manifest {
-	needed, granted := o.own(p.bundles), p
+	needed, granted := o.own(p.bundles), o.withCleanup(p)
 	if o.DryRun {
 		p, needed = p.reading(), needed.reading()
 		granted = p
-	} else {
-		granted = o.withCleanup(p)
 	}
 	v := values{"rules": roleRules(granted), "cleanup": CleanupName(o.Name)}
 	all := []Manifest{o.inScope("clusterrole.yaml", "namespacedroles.yaml", v),

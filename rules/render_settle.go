@@ -54,12 +54,9 @@ func (r *settling) settled(state State, waits []string, res result) (State, []st
 // failure returns the message of an expression's error: position, rule, subject,
 // field and reason. The message of fail() comes first.
 func (r *settling) failure(what, field string, err *expr.Error) *Failure {
-	where := fmt.Sprintf("%s: rule %q", err.Pos, r.rule.Name)
-	for _, s := range []string{what, field} {
-		if s != "" {
-			where += ": " + s
-		}
-	}
+	parts := slices.DeleteFunc([]string{fmt.Sprintf("%s: rule %q", err.Pos, r.rule.Name), what, field},
+		func(part string) bool { return part == "" })
+	where := strings.Join(parts, ": ")
 	if err.Authored {
 		return &Failure{Reason: FailCalled, Message: err.Message + " (" + where + ")"}
 	}

@@ -33,8 +33,8 @@ func (r *request) groupResource() runtimeschema.GroupResource {
 	return resourceOf(r.kind).GroupResource()
 }
 
-// live returns the object as a write reads it, or nil. A custom resource that was stored with another schema then has the
-// fields of the schema of now.
+// live returns the object as a write reads it, or nil. A custom resource that was stored with another schema then has
+// the fields of the schema of now.
 func (r *request) live() *unstructured.Unstructured {
 	u := r.cluster.load(r.kind.GVK.GroupKind(), r.namespace, r.name)
 	if u == nil {

@@ -295,7 +295,7 @@ func TestWhatIsActiveInPlaceOfInvalidObjects(t *testing.T) {
 	says("Rules objects rejected, the last valid rules are active: Rules home/good: ", "rules not reloaded, the last valid rules stay active")
 	s.apply("good", named("b"))
 	s.follows("b a")
-	if text := s.log.String(); !strings.Contains(text, "Rules objects match the active rules again") || strings.Contains(text, "rules files") {
+	if text := s.log.String(); !strings.Contains(text, "rules match the active ones again") || strings.Contains(text, "rules files") {
 		t.Errorf("without files, the log speaks of files, or not of objects:\n%s", text)
 	}
 }

@@ -43,7 +43,7 @@ func (w *Watch) Approve(ctx context.Context) (*rules.Program, error) {
 	wrong := next.rejected()
 	if len(wrong) > 0 {
 		w.Metrics.rejected()
-		w.publish(w.State().rejected(w.what("or"), next.kept(), c.hash, wrong))
+		w.publish(w.State().rejected(w.what(), next.kept(), c.hash, wrong))
 	}
 	if next.kept().some { // Otherwise the first reading of the files logs why.
 		w.Log.Error("rules invalid, starting with the last valid rules", "hash", next.hash.String(), "error", summary(wrong))

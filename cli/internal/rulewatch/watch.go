@@ -232,22 +232,22 @@ func (w *Watch) follow(ctx context.Context, c *contents) {
 	w.matched()
 }
 
-// what says what the rules are, with "and" or "or" between files and objects.
-func (w *Watch) what(both string) string {
+// what says what the rules are.
+func (w *Watch) what() string {
 	switch {
 	case w.Objects == nil:
 		return "rules files"
 	case len(w.first.files)+len(w.first.unread) == 0:
 		return "Rules objects"
 	}
-	return "rules files " + both + " Rules objects"
+	return "rules files or Rules objects"
 }
 
 // matched records that all files and objects are active.
 func (w *Watch) matched() {
 	if w.State().Rejected != nil {
 		w.activated(w.active, w.hash)
-		w.Log.Info(w.what("and") + " match the active rules again")
+		w.Log.Info("rules match the active ones again")
 	}
 }
 
@@ -268,7 +268,7 @@ func (w *Watch) postpone(c *contents, wait time.Duration, wrong []error, kept ke
 	c.reason, c.retry = reason, time.Now().Add(wait)
 	w.Metrics.rejected()
 	if news || w.State().Rejected == nil {
-		w.publish(w.State().rejected(w.what("or"), kept, c.hash, wrong))
+		w.publish(w.State().rejected(w.what(), kept, c.hash, wrong))
 	}
 	return news
 }
@@ -300,7 +300,7 @@ func (w *Watch) reject(all []error, kept kept) {
 	default:
 		w.Log.Error("rules not reloaded, some have no last valid version", "errors", len(all), "objects", kept.without)
 	}
-	w.Reject("the " + w.what("or") + " are invalid, " + kept.String() + ": " + summary(all))
+	w.Reject("the " + w.what() + " are invalid, " + kept.String() + ": " + summary(all))
 }
 
 // split returns the errors of rules one by one.
