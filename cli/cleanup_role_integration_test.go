@@ -43,6 +43,42 @@ rules:
   children:
   - {id: account, template: {apiVersion: v1, kind: ServiceAccount, metadata: {name: "${self.metadata.name}"}}}
 `
+	// bundleRules are for the cluster. The objects of the first one stay.
+	bundleRules = `apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: stays-NAMESPACE
+  for: cluster
+  allow: {namespaces: [NAMESPACE]}
+  children:
+  - {id: account, template: {apiVersion: v1, kind: ServiceAccount, metadata: {name: stays, namespace: NAMESPACE}}}
+- name: goes-NAMESPACE
+  for: cluster
+  onRuleRemoval: delete
+  allow: {namespaces: [NAMESPACE]}
+  children:
+  - {id: secret, template: {apiVersion: v1, kind: Secret, metadata: {name: goes, namespace: NAMESPACE}}}
+`
+	// accountRule writes as a ServiceAccount.
+	accountRule = `apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: acts-NAMESPACE
+  for: {apiVersion: stable.example.com/v1, kind: Sample, namespaces: [NAMESPACE]}
+  serviceAccountName: NAMESPACE/deployer
+  onRuleRemoval: delete
+  children:
+  - {id: secret, template: {apiVersion: v1, kind: Secret, metadata: {name: "${self.metadata.name}"}}}
+`
+	// otherRule has no bundle, and needs no permissions for ConfigMaps.
+	otherRule = `apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: other-NAMESPACE
+  for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo, namespaces: [NAMESPACE]}
+  children:
+  - {id: account, template: {apiVersion: v1, kind: ServiceAccount, metadata: {name: "${self.metadata.name}"}}}
+`
 )
 
 // A repository has rules and their permissions, for a process that runs as a ServiceAccount with these permissions.
@@ -241,7 +277,7 @@ func (r *repository) isDone() {
 
 // TestOneCommitRemovesRulesAndPermissions removes a child of a rule, and another rule with its primaries, together with
 // their permissions: in both orders, with a process that is killed in between, in some namespaces, and without the
-// cleanup role.
+// cleanup role. Another commit removes all rules for the cluster, and one a rule that writes as a ServiceAccount.
 func TestOneCommitRemovesRulesAndPermissions(t *testing.T) {
 	t.Parallel()
 	cluster, binary := devcluster.Start(t, devcluster.Options{CRDs: "../crds"}), e2e.Build(t)
@@ -315,5 +351,53 @@ func TestOneCommitRemovesRulesAndPermissions(t *testing.T) {
 		if strings.Contains(p.Log(), "cleanup role") {
 			t.Errorf("nobody has applied a cleanup role:\n%s", p.Log())
 		}
+	})
+	t.Run("bundles", func(t *testing.T) {
+		t.Parallel()
+		r := newRepository(t, binary, cluster)
+		r.roles(bundleRules)
+		r.rules(bundleRules)
+		p := r.start()
+		secret := e2e.GVK("v1", "Secret")
+		r.Has(secret, "goes", nil)
+		r.Has(e2e.GVK("v1", "ServiceAccount"), "stays", nil)
+		stays, goes := r.Fill("NAMESPACE-bundle-stays-NAMESPACE"), r.Fill("NAMESPACE-bundle-goes-NAMESPACE")
+		r.Has(e2e.ConfigMap, stays, nil)
+		r.Has(e2e.ConfigMap, goes, nil)
+		r.roles(otherRule)
+		r.revoked("create", "secrets")
+		r.rules(otherRule)
+		r.Lacks(secret, "goes")
+		r.Lacks(e2e.ConfigMap, goes)
+		r.Lacks(e2e.ConfigMap, stays)
+		r.Has(e2e.GVK("v1", "ServiceAccount"), "stays", nil)
+		r.revoked("list", "configmaps")
+		r.revoked("delete", "configmaps/"+stays)
+		r.revoked("delete", "configmaps/"+goes)
+		r.revoked("delete", "secrets")
+		if log := p.Log(); strings.Contains(log, "forbidden") || strings.Contains(log, "permission missing") {
+			t.Errorf("its log complains of permissions:\n%s", log)
+		}
+	})
+	t.Run("account", func(t *testing.T) {
+		t.Parallel()
+		r := newRepository(t, binary, cluster)
+		r.roles(accountRule)
+		r.rules(accountRule)
+		p := r.start()
+		secret := e2e.GVK("v1", "Secret")
+		r.Create("{apiVersion: stable.example.com/v1, kind: Sample, metadata: {name: b}, spec: {message: hello}}")
+		r.Has(secret, "b", nil)
+		r.roles(otherRule)
+		r.Kubectl("delete", "role,rolebinding", "-n", r.Namespace, r.Namespace+"-accounts")
+		r.rules(otherRule)
+		p.Logs("removal of rule incomplete", 2*time.Minute)
+		if want := r.Fill("may not impersonate ServiceAccount NAMESPACE/deployer"); !strings.Contains(p.Log(), want) {
+			t.Errorf("the log does not say %q:\n%s", want, p.Log())
+		}
+		r.Has(secret, "b", nil)
+		r.roles(accountRule)
+		r.Lacks(secret, "b")
+		r.Kubectl("delete", "clusterrole", r.Fill("NAMESPACE:NAMESPACE:deployer"))
 	})
 }

@@ -92,7 +92,7 @@ func (c controller) run(ctx context.Context, stop func()) error {
 		c.log.Info("stopping", "reason", context.Cause(ctx))
 	})
 	cleanup = cleanuprole.New(cleanuprole.Options{Client: machine.Client, Kinds: machine.Kinds, Name: c.name,
-		Namespaces: c.only, Log: c.log})
+		Namespace: c.namespace, Namespaces: c.only, Log: c.log})
 	validator.Report = machine.ReportRulesInvalidForCluster
 	validator.Learn = func(kinds *kindschema.Set, of *rules.Program) {
 		machine.Learn(kinds, of)

@@ -95,7 +95,7 @@ func TestReachOfAccounts(t *testing.T) {
 			}
 			exampleRules := []source.File{written(rule + c.rest + "  children:" + configMapChild)}
 			var got []string
-			for _, u := range parse(t, printed(t, options.Roles(needs(t, deploy.Usual, exampleRules...))[3:])) {
+			for _, u := range parse(t, printed(t, options.Roles(needs(t, deploy.Usual, exampleRules...))[4:])) {
 				if kind := u.GetKind(); (kind == "RoleBinding" || kind == "ClusterRoleBinding") && u.GetName() != "reconcel-accounts" {
 					got = append(got, kind+" "+u.GetName()+" "+u.GetNamespace())
 				}

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -18,6 +19,11 @@ import (
 // these roles would do the same, but an uninstallation would wait for them. The printed role has no rules, as an
 // aggregated ClusterRole has none, so that no tool touches those that reconcel writes. It is bound to reconcel, which
 // therefore holds what it says: so the API server lets it write that again without the verbs escalate and bind.
+//
+// A ClusterRole cannot have permissions for one namespace, so the namespace of the installation has a Role for the
+// ConfigMaps of bundles. It is printed for all rules: if it were for rules with bundles, the commit that removes the
+// last of them would remove it too. Permissions in the main role that do not depend on the rules would be for all
+// ConfigMaps of the namespace, because RBAC knows no prefixes of names.
 
 // toCleanUp are the verbs of the cleanup role.
 var toCleanUp = []string{"get", "list", "watch", "patch", "delete"}
@@ -25,20 +31,54 @@ var toCleanUp = []string{"get", "list", "watch", "patch", "delete"}
 // CleanupName returns the name of the cleanup role of an installation.
 func CleanupName(installation string) string { return installation + "-cleanup" }
 
-// withCleanup adds the permission to write the cleanup role.
-func (o Options) withCleanup(p *Permissions) *Permissions {
-	kind, resource := "ClusterRole", "clusterroles"
-	if len(o.Namespaced) > 0 {
-		kind, resource = "Role", "roles"
+// withCleanup adds the permissions to write the cleanup roles: to those for what rules make, and to those for the
+// engine's own objects.
+func (o Options) withCleanup(granted, own *Permissions) (*Permissions, *Permissions) {
+	add := func(to *Permissions, kind string) *Permissions {
+		of := Target{Group: rbacv1.GroupName, Resource: strings.ToLower(kind) + "s", Name: CleanupName(o.Name)}
+		return to.with(of, toRenew, kind+": the permissions to clean up, which reconcel writes itself")
 	}
-	return p.with(Target{Group: rbacv1.GroupName, Resource: resource, Name: CleanupName(o.Name)}, toRenew,
-		kind+": the permissions to clean up, which reconcel writes itself")
+	if !o.watchesHome() {
+		own = add(own, "Role")
+	}
+	if len(o.Namespaced) == 0 {
+		return add(granted, "ClusterRole"), own
+	}
+	return add(granted, "Role"), own
 }
 
-// A Permit is one verb on all objects of a resource.
+// watchesHome reports whether the namespace of the installation is one of Options.Namespaced. The roles there are for
+// what rules make then.
+func (o Options) watchesHome() bool { return slices.Contains(o.Namespaced, o.Namespace) }
+
+// cleanupRoles returns the cleanup roles.
+func (o Options) cleanupRoles() (all []Manifest) {
+	v, namespaces := values{"cleanup": CleanupName(o.Name)}, o.Namespaced
+	if len(namespaces) == 0 {
+		all = append(all, fillTemplate("cleanupclusterrole.yaml", o.values(v)))
+	}
+	if !o.watchesHome() {
+		namespaces = append(slices.Clone(namespaces), o.Namespace)
+	}
+	return append(all, o.inEach(namespaces, "cleanuproles.yaml", v))
+}
+
+// needBundles adds the permissions for the ConfigMaps of rules for the cluster.
+func needBundles(p *Permissions, installation string, bundles []string) {
+	for _, rule := range bundles {
+		why := fmt.Sprintf("ConfigMap: the state of rule %q", rule)
+		at := Target{Resource: "configmaps"}
+		p.need(at, toFollow, why)
+		at.Name = rules.BundleName(installation, rule)
+		p.need(at, []string{"get", "patch", "delete"}, why)
+	}
+}
+
+// A Permit is one verb on objects of a resource.
 type Permit struct {
 	Group    string
 	Resource string // with its subresource
+	Name     string // "": all objects
 	Verb     string
 }
 
@@ -48,9 +88,10 @@ func (p Permit) Of() runtimeschema.GroupResource {
 	return runtimeschema.GroupResource{Group: p.Group, Resource: resource}
 }
 
-// Compare orders permissions by group, resource and verb.
+// Compare orders permissions by group, resource, name and verb.
 func (p Permit) Compare(other Permit) int {
 	return cmp.Or(cmp.Compare(p.Group, other.Group), cmp.Compare(p.Resource, other.Resource),
+		cmp.Compare(p.Name, other.Name),
 		cmp.Compare(slices.Index(verbOrder, p.Verb), slices.Index(verbOrder, other.Verb)), cmp.Compare(p.Verb, other.Verb))
 }
 
@@ -67,26 +108,53 @@ func CleanupNeeds(program *rules.Program, kinds *schema.Set) (Permits, []runtime
 			n.children(r)
 		}
 	}
-	all := Permits{}
-	for _, one := range n.permissions.flat() {
-		if one.account == (rules.Account{}) && slices.Contains(toCleanUp, one.verb) {
-			all[Permit{one.target.Group, one.target.path(), one.verb}] = true
-		}
-	}
-	return all, n.unknown
+	return n.permissions.toCleanUp(), n.unknown
 }
 
-// PermitsIn returns the permissions in the rules of a role that are for all objects of a resource.
+// BundleNeeds returns what the engine needs for the ConfigMaps of rules for the cluster, in its namespace.
+func BundleNeeds(installation string, bundles []string) Permits {
+	p := newPermissions()
+	needBundles(p, installation, bundles)
+	return p.toCleanUp()
+}
+
+// Bundles returns the names of the rules that are for the cluster.
+func Bundles(program *rules.Program) (names []string) {
+	for _, p := range program.Primaries() {
+		for _, r := range p.Rules {
+			if r.ForCluster() {
+				names = append(names, r.Name)
+			}
+		}
+	}
+	return names
+}
+
+// toCleanUp returns those permissions of the engine that a cleanup role has.
+func (p *Permissions) toCleanUp() Permits {
+	all := Permits{}
+	for _, one := range p.flat() {
+		if one.account == (rules.Account{}) && slices.Contains(toCleanUp, one.verb) {
+			all[Permit{one.target.Group, one.target.path(), one.target.Name, one.verb}] = true
+		}
+	}
+	return all
+}
+
+// PermitsIn returns the permissions in the rules of a role.
 func PermitsIn(role []rbacv1.PolicyRule) Permits {
 	all := Permits{}
 	for _, r := range role {
-		if len(r.ResourceNames) > 0 {
-			continue
+		names := r.ResourceNames
+		if len(names) == 0 {
+			names = []string{""}
 		}
 		for _, group := range r.APIGroups {
 			for _, resource := range r.Resources {
-				for _, verb := range r.Verbs {
-					all[Permit{group, resource, verb}] = true
+				for _, name := range names {
+					for _, verb := range r.Verbs {
+						all[Permit{group, resource, name, verb}] = true
+					}
 				}
 			}
 		}
@@ -97,23 +165,31 @@ func PermitsIn(role []rbacv1.PolicyRule) Permits {
 // Rules returns the permissions as the rules of a role, always in the same order.
 func (p Permits) Rules() (all []rbacv1.PolicyRule) {
 	verbs := map[Permit][]string{}
-	var resources []Permit
+	var objects []Permit
 	for _, one := range slices.SortedFunc(maps.Keys(p), Permit.Compare) {
-		of := Permit{Group: one.Group, Resource: one.Resource}
+		of := Permit{Group: one.Group, Resource: one.Resource, Name: one.Name}
 		if verbs[of] == nil {
-			resources = append(resources, of)
+			objects = append(objects, of)
 		}
 		verbs[of] = append(verbs[of], one.Verb)
 	}
-	for _, of := range resources {
+	for _, of := range objects {
 		i := slices.IndexFunc(all, func(r rbacv1.PolicyRule) bool {
-			return r.APIGroups[0] == of.Group && slices.Equal(r.Verbs, verbs[of])
+			return r.APIGroups[0] == of.Group && slices.Equal(r.Verbs, verbs[of]) &&
+				(of.Name == "") == (len(r.ResourceNames) == 0) && (of.Name == "" || r.Resources[0] == of.Resource)
 		})
-		if i < 0 {
-			i = len(all)
-			all = append(all, rbacv1.PolicyRule{APIGroups: []string{of.Group}, Verbs: verbs[of]})
+		switch {
+		case i < 0:
+			r := rbacv1.PolicyRule{APIGroups: []string{of.Group}, Resources: []string{of.Resource}, Verbs: verbs[of]}
+			if of.Name != "" {
+				r.ResourceNames = []string{of.Name}
+			}
+			all = append(all, r)
+		case of.Name != "":
+			all[i].ResourceNames = append(all[i].ResourceNames, of.Name)
+		default:
+			all[i].Resources = append(all[i].Resources, of.Resource)
 		}
-		all[i].Resources = append(all[i].Resources, of.Resource)
 	}
 	return all
 }

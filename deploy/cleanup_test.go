@@ -1,6 +1,8 @@
 package deploy_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,13 +46,26 @@ func TestCleanupNeeds(t *testing.T) {
 	if diff := cmp.Diff(permits, deploy.PermitsIn(permits.Rules())); diff != "" {
 		t.Errorf("-written +read:\n%s", diff)
 	}
+	bundles := deploy.BundleNeeds("reconcel", []string{"a", "b"})
+	want = []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list", "watch"}},
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"reconcel-bundle-a", "reconcel-bundle-b"},
+			Verbs: []string{"get", "patch", "delete"}},
+	}
+	if diff := cmp.Diff(want, bundles.Rules()); diff != "" {
+		t.Errorf("bundles: -want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(bundles, deploy.PermitsIn(bundles.Rules())); diff != "" {
+		t.Errorf("bundles: -written +read:\n%s", diff)
+	}
 	if len(unknown) != 1 || unknown[0].Kind != "Gone" {
 		t.Errorf("unknown kinds: %v", unknown)
 	}
 }
 
 // TestCleanupRoleHasNoRules expects the cleanup roles not to have the field that reconcel writes: a tool that applies
-// them would undo it. A dry run has nothing to clean up.
+// them would undo it, and expects that reconcel may write them. A dry run has nothing to clean up. The namespace of the installation has a Role without any bundles,
+// too: the last one may be gone with this commit.
 func TestCleanupRoleHasNoRules(t *testing.T) {
 	permissions := needs(t, deploy.Usual, exampleRules(t, "../examples/foo/rules.yaml"))
 	dry := options
@@ -58,10 +73,17 @@ func TestCleanupRoleHasNoRules(t *testing.T) {
 	for _, c := range []struct {
 		o     deploy.Options
 		roles int
-	}{{options, 1}, {inTeams("reconcel-system"), 2}, {dry, 0}} {
-		roles, bindings := 0, 0
+	}{{options, 2}, {inTeams("reconcel-system"), 3}, {inTeams("team-a"), 2}, {dry, 0}} {
+		roles, bindings, writable := 0, 0, 0
 		for _, u := range parse(t, printed(t, c.o.Roles(permissions))) {
 			if u.GetName() != deploy.CleanupName(c.o.Name) {
+				all, _ := u.Object["rules"].([]any)
+				writable += len(slices.DeleteFunc(all, func(entry any) bool {
+					one := entry.(map[string]any)
+					names, _ := one["resourceNames"].([]any)
+					return !slices.Equal(names, []any{deploy.CleanupName(c.o.Name)}) ||
+						!slices.Equal(one["resources"].([]any), []any{strings.ToLower(u.GetKind()) + "s"})
+				}))
 				continue
 			}
 			if u.Object["roleRef"] != nil {
@@ -73,8 +95,8 @@ func TestCleanupRoleHasNoRules(t *testing.T) {
 				t.Errorf("%s/%s has rules", u.GetKind(), u.GetNamespace())
 			}
 		}
-		if roles != c.roles || bindings != c.roles {
-			t.Errorf("%v: %d roles and %d bindings, want %d", c.o.Namespaced, roles, bindings, c.roles)
+		if roles != c.roles || bindings != c.roles || writable != c.roles {
+			t.Errorf("%v: %d roles and %d bindings, and %d may be written; want %d", c.o.Namespaced, roles, bindings, writable, c.roles)
 		}
 	}
 }

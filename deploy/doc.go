@@ -25,8 +25,8 @@
 //
 // The permissions match the current rules. The cleanup of a kind that rules no
 // longer render, or of a removed rule's finalizer, needs the earlier permissions.
-// The engine's process keeps them in the cleanup role until the cleanup is
-// complete, see CleanupNeeds.
+// The engine's process keeps them in the cleanup roles until the cleanup is
+// complete, see CleanupNeeds and BundleNeeds.
 //
 // # Accounts
 //

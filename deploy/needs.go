@@ -34,6 +34,7 @@ func Needs(program *rules.Program, kinds *schema.Set, admission Admission) (*Per
 		}
 	}
 	n.permissions.need(eventsTarget, toTell, "Event: reports what reconcel does")
+	n.permissions.bundles = Bundles(program)
 	return n.permissions, n.complaints
 }
 
@@ -78,9 +79,6 @@ func (t Target) sub(subresource string) Target {
 // primary adds the permissions for the primaries of rules.
 func (n *needs) primary(p *rules.Primary) {
 	if p.ForCluster() {
-		for _, r := range p.Rules {
-			n.permissions.bundles = append(n.permissions.bundles, r.Name)
-		}
 		return // The ConfigMaps of bundles are the installation's own objects.
 	}
 	k := n.kind(p.GVK, p.Rules[0].Pos, p.Rules[0].Name)

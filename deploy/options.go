@@ -3,7 +3,6 @@ package deploy
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -62,32 +61,37 @@ func (o Options) ObjectName() string {
 }
 
 // Roles returns the role with the permissions, the role for the engine's own
-// objects and the one for its cleanup, all bound to the ServiceAccount. The roles of the rules'
+// objects and those for its cleanup, all bound to the ServiceAccount. The roles of the rules'
 // ServiceAccounts come last.
 func (o Options) Roles(p *Permissions) []Manifest {
-	needed, granted := o.own(p.bundles), o.withCleanup(p)
+	granted, needed := o.withCleanup(p, o.own(p.bundles))
 	if o.DryRun {
-		p, needed = p.reading(), needed.reading()
+		p, needed = p.reading(), o.own(p.bundles).reading()
 		granted = p
 	}
-	v := values{"rules": roleRules(granted), "cleanup": CleanupName(o.Name)}
-	all := []Manifest{o.inScope("clusterrole.yaml", "namespacedroles.yaml", v),
+	all := []Manifest{o.mainRole(values{"rules": roleRules(granted)}),
 		fillTemplate("role.yaml", o.values(values{"rules": roleRules(needed)}))}
 	if !o.DryRun {
-		all = append(all, o.inScope("cleanupclusterrole.yaml", "cleanuproles.yaml", v))
+		all = append(all, o.cleanupRoles()...)
 	}
 	return append(all, o.accountRoles(p)...)
 }
 
-// inScope fills the manifest for the whole cluster or, with Options.Namespaced, the other one for each namespace.
-func (o Options) inScope(cluster, namespaced string, v values) Manifest {
+// mainRole fills the role for what rules make: that of the whole cluster or, with Options.Namespaced, that of each
+// namespace.
+func (o Options) mainRole(v values) Manifest {
 	if len(o.Namespaced) == 0 {
-		return fillTemplate(cluster, o.values(v))
+		return fillTemplate("clusterrole.yaml", o.values(v))
 	}
-	all := Manifest{Name: namespaced}
-	for _, namespace := range o.Namespaced {
+	return o.inEach(o.Namespaced, "namespacedroles.yaml", v)
+}
+
+// inEach fills a manifest for each namespace.
+func (o Options) inEach(namespaces []string, name string, v values) Manifest {
+	all := Manifest{Name: name}
+	for _, namespace := range namespaces {
 		v["followed"] = namespace
-		all.docs = append(all.docs, fillTemplate(namespaced, o.values(v)).docs...)
+		all.docs = append(all.docs, fillTemplate(name, o.values(v)).docs...)
 	}
 	return all
 }
@@ -105,11 +109,7 @@ func (o Options) own(bundles []string) *Permissions {
 		configMaps.Name = name
 		p.need(configMaps, []string{"get", "update"}, "ConfigMap: the text of the rules")
 	}
-	for _, rule := range bundles {
-		why := fmt.Sprintf("ConfigMap: the state of rule %q", rule)
-		p.need(Target{Resource: "configmaps"}, toFollow, why)
-		p.need(Target{Resource: "configmaps", Name: rules.BundleName(o.Name, rule)}, []string{"get", "patch", "delete"}, why)
-	}
+	needBundles(p, o.Name, bundles)
 	if o.RulesObjects {
 		o.needRulesObjects(p)
 	}
@@ -118,7 +118,7 @@ func (o Options) own(bundles []string) *Permissions {
 	p.need(leases, []string{"create"}, which)
 	leases.Name = o.Name
 	p.need(leases, []string{"get", "update"}, which)
-	if len(o.Namespaced) > 0 && !slices.Contains(o.Namespaced, o.Namespace) {
+	if len(o.Namespaced) > 0 && !o.watchesHome() {
 		p.need(eventsTarget, toTell, "Event: reports problems of the rules") // Otherwise the role for the rules has it.
 	}
 	return p

@@ -4,9 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"reconcel/engine/discover"
+	"reconcel/engine/inventory"
 	"reconcel/engine/managedfields"
 	"reconcel/engine/plan"
 	"reconcel/rules"
@@ -15,9 +14,9 @@ import (
 // Remains are what active rules make, and what is left of what others have made.
 type Remains struct {
 	Programs []*rules.Program // all versions of the rules
-	// Left returns the kinds of objects that no rule makes any more, and of primaries with finalizers or fields that no
-	// rule wants. It may name others, but omits none. It sends a request.
-	Left func(context.Context) (map[schema.GroupKind]bool, error)
+	// Left returns what no rule makes any more, with primaries that have finalizers or fields that no rule wants. It may
+	// name others, but omits none. It sends a request.
+	Left func(context.Context) (inventory.Left, error)
 }
 
 // Retain tells Options.Retain what a plan makes and leaves behind.
@@ -31,14 +30,14 @@ func (c *Cluster) Retain(ctx context.Context, pl *plan.Plan) {
 	if pl.Program != pl.Loaded {
 		programs = append(programs, pl.Program)
 	}
-	c.Options.Retain(ctx, Remains{Programs: programs, Left: func(ctx context.Context) (map[schema.GroupKind]bool, error) {
+	c.Options.Retain(ctx, Remains{Programs: programs, Left: func(ctx context.Context) (inventory.Left, error) {
 		left, err := c.Inventory.Left(ctx, programs)
 		if err != nil {
-			return nil, err
+			return left, err
 		}
 		for gk, pk := range pl.Primaries {
 			if !pk.ForCluster() && c.mayBeMarked(pk) {
-				left[gk] = true
+				left.Kinds[gk] = true
 			}
 		}
 		return left, nil

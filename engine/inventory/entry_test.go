@@ -147,6 +147,11 @@ func TestWhatIsLeft(t *testing.T) {
 		{"its primaries have finalizers", programOf(t, "  teardown: ordered\n", "ConfigMap"), &rules.Program{}, "Widget.g"},
 		{"the rule is gone, and its objects shall be", programOf(t, remove, "ConfigMap", "Secret"), &rules.Program{}, "ConfigMap Secret Widget.g"},
 		{"the rule may be gone", programOf(t, "", "ConfigMap"), (&rules.Program{}).AsIncomplete(), "ConfigMap Widget.g"},
+		{"a bundle is there", bundleOf(t, ""), bundleOf(t, ""), ""},
+		{"the rule of a bundle is gone, its objects stay", bundleOf(t, ""), &rules.Program{}, "the bundle of r"},
+		{"the rule of a bundle is gone, and its objects shall be", bundleOf(t, remove), &rules.Program{}, "Secret the bundle of r"},
+		{"the rule has a primary now", bundleOf(t, ""), programOf(t, "", "Secret"), "the bundle of r"},
+		{"the rule of a bundle may be gone", bundleOf(t, ""), (&rules.Program{}).AsIncomplete(), "Secret the bundle of r"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inv := inventoryFrom(fake.NewSimpleDynamicClient(runtime.NewScheme()), "")
@@ -156,10 +161,13 @@ func TestWhatIsLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 			var names []string
-			for gk := range left {
+			for gk := range left.Kinds {
 				names = append(names, gk.String())
 			}
 			slices.Sort(names)
+			for _, rule := range left.Bundles {
+				names = append(names, "the bundle of "+rule)
+			}
 			if got := strings.Join(names, " "); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}

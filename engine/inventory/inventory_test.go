@@ -32,6 +32,18 @@ func programOf(t *testing.T, more string, kinds ...string) *rules.Program {
 	for i, k := range kinds {
 		text += fmt.Sprintf("  - id: c%d\n    template: {apiVersion: v1, kind: %s, metadata: {name: x%d}}\n", i, k, i)
 	}
+	return load(t, text)
+}
+
+// bundleOf compiles a rule for the cluster with a child of kind Secret.
+func bundleOf(t *testing.T, more string) *rules.Program {
+	t.Helper()
+	return load(t, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n- name: r\n  for: cluster\n  allow: {namespaces: [a]}\n"+more+
+		"  children: [{id: c, template: {apiVersion: v1, kind: Secret, metadata: {name: x, namespace: a}}}]\n")
+}
+
+func load(t *testing.T, text string) *rules.Program {
+	t.Helper()
 	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(text)}})
 	if err != nil {
 		t.Fatal(err)

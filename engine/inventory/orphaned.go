@@ -104,12 +104,17 @@ func (inv *Inventory) merge(entries map[Key]Entry, program *rules.Program, check
 	return found
 }
 
-// Left returns the kinds of which objects of an entry may have to be removed, and of primaries that may have marks of
-// rules, besides what the programs render.
-func (inv *Inventory) Left(ctx context.Context, programs []*rules.Program) (map[schema.GroupKind]bool, error) {
+// Left is what entries have made and programs do not render.
+type Left struct {
+	Kinds   map[schema.GroupKind]bool // of objects that may have to be removed, and of primaries that may have marks
+	Bundles []string                  // rules for the cluster whose ConfigMap may have to be removed
+}
+
+// Left returns what may be left of the entries, besides what the programs render.
+func (inv *Inventory) Left(ctx context.Context, programs []*rules.Program) (Left, error) {
 	entries, _, err := inv.Entries(ctx)
 	if err != nil {
-		return nil, err
+		return Left{}, err
 	}
 	rendered, incomplete := map[Key]map[schema.GroupKind]bool{}, false
 	for _, program := range programs {
@@ -126,15 +131,18 @@ func (inv *Inventory) Left(ctx context.Context, programs []*rules.Program) (map[
 			}
 		}
 	}
-	left := map[schema.GroupKind]bool{}
+	left := Left{Kinds: map[schema.GroupKind]bool{}}
 	for key, entry := range entries {
 		loaded := rendered[key] != nil
-		if !loaded && (entry.Finalizer || entry.Delete || incomplete) && entry.Primary() != rules.BundleKind.GroupKind() {
-			left[entry.Primary()] = true
+		switch marked := !loaded && (entry.Finalizer || entry.Delete || incomplete); {
+		case marked && entry.Primary() == rules.BundleKind.GroupKind():
+			left.Bundles = append(left.Bundles, key.Rule)
+		case marked:
+			left.Kinds[entry.Primary()] = true
 		}
 		for _, gvk := range entry.Kinds() {
 			if gk := gvk.GroupKind(); !rendered[key][gk] && (loaded || entry.Delete || incomplete) {
-				left[gk] = true
+				left.Kinds[gk] = true
 			}
 		}
 	}

@@ -229,7 +229,9 @@ func (w *world) mayBeUnused(a access) bool {
 	kept := a.verb == "delete" && slices.Contains(w.kept, a.resource)
 	repeated := a == access{"patch", "events.k8s.io", "events"} // A repeated Event.
 	patched := a.verb == "get" && slices.Contains(w.patched, a.resource)
-	return kept || repeated || patched
+	// The permissions to clean up after rules for the cluster.
+	bundles := a == access{"update", "rbac.authorization.k8s.io", "roles"} && !w.namespaced && w.name != "fan-in"
+	return kept || repeated || patched || bundles
 }
 
 // refused returns the forbidden requests of the account.

@@ -1,5 +1,5 @@
-// Package cleanuprole writes the cleanup role of an installation, which has the permissions to remove what rules have
-// made. See deploy.CleanupNeeds for why there is such a role.
+// Package cleanuprole writes the cleanup roles of an installation, which have the permissions to remove what rules have
+// made. See deploy.CleanupNeeds for why there are such roles.
 package cleanuprole
 
 import (
@@ -28,11 +28,13 @@ type Options struct {
 	Client     dynamic.Interface // that of the engine: it writes only while the process leads
 	Kinds      discover.Kinds
 	Name       string   // of the installation
+	Namespace  string   // of the installation
 	Namespaces []string // the watched ones; none: all
 	Log        *slog.Logger
 }
 
-// A Keeper writes the cleanup role, if there is one: a ClusterRole, or a Role in each watched namespace.
+// A Keeper writes the cleanup roles that there are: a ClusterRole, or a Role in each watched namespace, for what rules
+// make; and a Role in the namespace of the installation for the ConfigMaps of bundles.
 type Keeper struct {
 	Options
 	roles []*role
@@ -44,10 +46,13 @@ type Keeper struct {
 func New(o Options) *Keeper {
 	k := &Keeper{Options: o}
 	for _, namespace := range o.Namespaces {
-		k.roles = append(k.roles, &role{Keeper: k, namespace: namespace})
+		k.roles = append(k.roles, &role{Keeper: k, namespace: namespace, watched: true})
 	}
 	if len(k.roles) == 0 {
-		k.roles = []*role{{Keeper: k}}
+		k.roles = []*role{{Keeper: k, watched: true}}
+	}
+	if !slices.Contains(o.Namespaces, o.Namespace) {
+		k.roles = append(k.roles, &role{Keeper: k, namespace: o.Namespace})
 	}
 	return k
 }
@@ -59,60 +64,34 @@ func (k *Keeper) Learn(kinds *kindschema.Set) { k.kinds.Store(kinds) }
 type need struct {
 	programs []*rules.Program
 	kinds    *kindschema.Set
-	permits  deploy.Permits
 	unknown  map[string]bool // groups with kinds of the programs that the schemas do not have
 }
 
-// Keep brings the role up to date, see access.Options.Retain. At rest, it sends no writes. What fails is tried again by
-// a later call.
+// Keep brings the roles up to date, see access.Options.Retain. At rest, it sends no writes. What fails is tried again
+// by a later call.
 func (k *Keeper) Keep(ctx context.Context, r access.Remains) {
 	kinds := k.kinds.Load()
 	if kinds == nil {
 		return
 	}
 	if k.need.kinds != kinds || !slices.Equal(k.need.programs, r.Programs) {
-		now := need{programs: r.Programs, kinds: kinds, permits: deploy.Permits{}, unknown: map[string]bool{}}
+		k.need = need{programs: r.Programs, kinds: kinds, unknown: map[string]bool{}}
+		made, bundles := deploy.Permits{}, deploy.Permits{}
 		for _, program := range r.Programs {
 			permits, unknown := deploy.CleanupNeeds(program, kinds)
-			maps.Copy(now.permits, permits)
+			maps.Copy(made, permits)
+			maps.Copy(bundles, deploy.BundleNeeds(k.Name, deploy.Bundles(program)))
 			for _, gvk := range unknown {
-				now.unknown[gvk.Group] = true
+				k.need.unknown[gvk.Group] = true
 			}
 		}
-		if !maps.Equal(now.permits, k.need.permits) {
-			for _, role := range k.roles {
-				role.due = time.Time{}
-			}
+		for _, role := range k.roles {
+			role.require(made, bundles)
 		}
-		k.need = now
 	}
 	for _, role := range k.roles {
 		role.keep(ctx, r)
 	}
-}
-
-// leftOver returns those permissions that are for kinds of which something is left, or may be.
-func (k *Keeper) leftOver(ctx context.Context, permits deploy.Permits, r access.Remains) (deploy.Permits, error) {
-	left, err := r.Left(ctx)
-	if err != nil {
-		return nil, err
-	}
-	resources, unknown := map[schema.GroupResource]bool{}, maps.Clone(k.need.unknown)
-	for gk := range left {
-		kind, err := discover.AnyVersion(ctx, k.Kinds, gk)
-		if err != nil {
-			unknown[gk.Group] = true // The kind may be back before its objects are gone.
-			continue
-		}
-		resources[kind.GVR.GroupResource()] = true
-	}
-	kept := deploy.Permits{}
-	for permit := range permits {
-		if unknown[permit.Group] || resources[permit.Of()] {
-			kept[permit] = true
-		}
-	}
-	return kept, nil
 }
 
 const (
@@ -126,6 +105,8 @@ const (
 type role struct {
 	*Keeper
 	namespace string
+	watched   bool           // it is for what rules make
+	needed    deploy.Permits // by the programs
 
 	permits deploy.Permits // as last read or written; nil: not known, or there is no role
 	read    time.Time      // when it was read
@@ -150,11 +131,55 @@ func (r *role) client() dynamic.ResourceInterface {
 	return r.Client.Resource(rbacv1.SchemeGroupVersion.WithResource("roles")).Namespace(r.namespace)
 }
 
+// home reports whether the role is for the ConfigMaps of bundles.
+func (r *role) home() bool { return r.namespace == r.Namespace }
+
+// require sets what the programs need: for what they make, and for the ConfigMaps of bundles.
+func (r *role) require(made, bundles deploy.Permits) {
+	needed := deploy.Permits{}
+	if r.watched {
+		maps.Copy(needed, made)
+	}
+	if r.home() {
+		maps.Copy(needed, bundles)
+	}
+	if !maps.Equal(needed, r.needed) {
+		r.due = time.Time{}
+	}
+	r.needed = needed
+}
+
+// leftOver returns those permissions that are for objects of which something is left, or may be.
+func (r *role) leftOver(ctx context.Context, permits deploy.Permits, remains access.Remains) (deploy.Permits, error) {
+	left, err := remains.Left(ctx)
+	if err != nil {
+		return nil, err
+	}
+	resources, unknown := map[schema.GroupResource]bool{}, maps.Clone(r.need.unknown)
+	for gk := range left.Kinds {
+		kind, err := discover.AnyVersion(ctx, r.Kinds, gk)
+		if err != nil {
+			unknown[gk.Group] = true // The kind may be back before its objects are gone.
+			continue
+		}
+		resources[kind.GVR.GroupResource()] = true
+	}
+	bundles := deploy.BundleNeeds(r.Name, left.Bundles)
+	kept := deploy.Permits{}
+	for permit := range permits {
+		made := permit.Name == "" && (unknown[permit.Group] || resources[permit.Of()])
+		if r.watched && made || r.home() && bundles[permit] {
+			kept[permit] = true
+		}
+	}
+	return kept, nil
+}
+
 // keep brings the role up to date, unless it is or an attempt is not due.
 func (r *role) keep(ctx context.Context, remains access.Remains) {
 	now := time.Now()
 	if now.Before(r.due) ||
-		r.permits != nil && now.Sub(r.read) < readEvery && maps.Equal(r.permits, r.need.permits) {
+		r.permits != nil && now.Sub(r.read) < readEvery && maps.Equal(r.permits, r.needed) {
 		return
 	}
 	const mostTries = 3

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,38 +22,51 @@ import (
 	"reconcel/deploy"
 	"reconcel/engine/access"
 	"reconcel/engine/discover"
+	"reconcel/engine/inventory"
 	"reconcel/rules"
 	kindschema "reconcel/rules/schema"
 	"reconcel/rules/source"
 	"reconcel/test/e2e"
 )
 
-var clusterRoles = rbacv1.SchemeGroupVersion.WithResource("clusterroles")
+var (
+	clusterRoles = rbacv1.SchemeGroupVersion.WithResource("clusterroles")
+	roles        = rbacv1.SchemeGroupVersion.WithResource("roles")
+)
 
-// A stage is an API server with RBAC, for a process that holds what its main role and the cleanup role say.
+// home is the namespace of the installation.
+const home = "reconcel-system"
+
+// A stage is an API server with RBAC, for a process that holds what its main roles and the cleanup roles say.
 type stage struct {
 	*testing.T
 	*Keeper
 	client *fake.FakeDynamicClient
 	log    *e2e.Log
-	main   deploy.Permits
-	left   map[schema.GroupKind]bool
+	main   deploy.Permits // for the whole cluster
+	own    deploy.Permits // in the namespace of the installation
+	left   inventory.Left
 	gone   map[string]bool // kinds that are not served
 }
 
-// newStage returns a cluster with a cleanup role that has no rules.
+// newStage returns a cluster with cleanup roles that have no rules.
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	role := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-		"metadata": map[string]any{"name": "reconcel-cleanup"}}}
-	s := &stage{T: t, client: fake.NewSimpleDynamicClient(runtime.NewScheme(), role), log: &e2e.Log{}, main: deploy.Permits{}}
-	s.Keeper = New(Options{Client: s.client, Kinds: s, Name: "reconcel", Log: slog.New(slog.NewTextHandler(s.log, nil))})
+	role := func(kind, namespace string) *unstructured.Unstructured {
+		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind}}
+		u.SetName("reconcel-cleanup")
+		u.SetNamespace(namespace)
+		return u
+	}
+	s := &stage{T: t, client: fake.NewSimpleDynamicClient(runtime.NewScheme(), role("ClusterRole", ""), role("Role", home)),
+		log: &e2e.Log{}, main: deploy.Permits{}}
+	s.Keeper = New(Options{Client: s.client, Kinds: s, Name: "reconcel", Namespace: home, Log: slog.New(slog.NewTextHandler(s.log, nil))})
 	s.Learn(kindschema.Builtin())
-	s.client.PrependReactor("update", "clusterroles", func(a clienttesting.Action) (bool, runtime.Object, error) {
+	s.client.PrependReactor("update", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		next := s.permits(a.(clienttesting.UpdateAction).GetObject().(*unstructured.Unstructured))
 		for permit := range next {
-			if !s.holds(permit) {
-				return true, nil, apierrors.NewForbidden(clusterRoles.GroupResource(), "reconcel-cleanup", nil)
+			if !s.holds(a.GetNamespace(), permit) {
+				return true, nil, apierrors.NewForbidden(a.GetResource().GroupResource(), "reconcel-cleanup", nil)
 			}
 		}
 		return false, nil, nil
@@ -60,8 +74,9 @@ func newStage(t *testing.T) *stage {
 	s.client.PrependReactor("create", "selfsubjectaccessreviews", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		u := a.(clienttesting.CreateAction).GetObject().(*unstructured.Unstructured).DeepCopy()
 		of, _, _ := unstructured.NestedStringMap(u.Object, "spec", "resourceAttributes")
-		permit := deploy.Permit{Group: of["group"], Resource: strings.TrimSuffix(of["resource"]+"/"+of["subresource"], "/"), Verb: of["verb"]}
-		u.Object["status"] = map[string]any{"allowed": s.holds(permit)}
+		permit := deploy.Permit{Group: of["group"], Resource: strings.TrimSuffix(of["resource"]+"/"+of["subresource"], "/"),
+			Name: of["name"], Verb: of["verb"]}
+		u.Object["status"] = map[string]any{"allowed": s.holds(of["namespace"], permit)}
 		return true, u, nil
 	})
 	return s
@@ -91,10 +106,16 @@ func (s *stage) permits(role *unstructured.Unstructured) deploy.Permits {
 	return deploy.PermitsIn(content.Rules)
 }
 
-// live returns the permissions of the cleanup role.
+// live returns the permissions of the cleanup role for what rules make.
 func (s *stage) live() deploy.Permits {
 	s.Helper()
-	u, err := s.client.Tracker().Get(clusterRoles, "", "reconcel-cleanup")
+	return s.in(clusterRoles, "")
+}
+
+// in returns the permissions of a cleanup role.
+func (s *stage) in(resource schema.GroupVersionResource, namespace string) deploy.Permits {
+	s.Helper()
+	u, err := s.client.Tracker().Get(resource, namespace, "reconcel-cleanup")
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -104,7 +125,12 @@ func (s *stage) live() deploy.Permits {
 	return s.permits(u.(*unstructured.Unstructured))
 }
 
-func (s *stage) holds(permit deploy.Permit) bool { return s.main[permit] || s.live()[permit] }
+func (s *stage) holds(namespace string, permit deploy.Permit) bool {
+	return s.main[permit] || s.live()[permit] || namespace == home && (s.own[permit] || s.in(roles, home)[permit])
+}
+
+// grantBundles lets the main role in the namespace of the installation permit what bundles need.
+func (s *stage) grantBundles(rules ...string) { s.own = deploy.BundleNeeds("reconcel", rules) }
 
 // grant lets the main role permit all verbs for some resources and no others.
 func (s *stage) grant(resources ...string) {
@@ -127,6 +153,22 @@ func (s *stage) programOf(kinds ...string) *rules.Program {
 	for _, kind := range kinds {
 		text += "  - {id: " + strings.ToLower(kind) + ", template: {apiVersion: v1, kind: " + kind + ", metadata: {name: x}}}\n"
 	}
+	return s.load(text)
+}
+
+// bundles compiles rules for the cluster.
+func (s *stage) bundles(names ...string) *rules.Program {
+	s.Helper()
+	text := "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"
+	for _, name := range names {
+		text += "- name: " + name + "\n  for: cluster\n  allow: {namespaces: [a]}\n" +
+			"  children: [{id: s, template: {apiVersion: v1, kind: Secret, metadata: {name: " + name + ", namespace: a}}}]\n"
+	}
+	return s.load(text)
+}
+
+func (s *stage) load(text string) *rules.Program {
+	s.Helper()
 	program, err := rules.Load([]source.File{{Name: "rules.yaml", Data: []byte(text)}})
 	if err != nil {
 		s.Fatal(err)
@@ -136,12 +178,22 @@ func (s *stage) programOf(kinds ...string) *rules.Program {
 
 // keeps has a process work with a program, while something is left of other kinds.
 func (s *stage) keeps(program *rules.Program, left ...string) {
-	s.left = map[schema.GroupKind]bool{}
+	s.left = inventory.Left{Kinds: map[schema.GroupKind]bool{}}
 	for _, kind := range left {
-		s.left[schema.GroupKind{Kind: kind}] = true
+		s.left.Kinds[schema.GroupKind{Kind: kind}] = true
 	}
+	s.keep(program)
+}
+
+// keepsBundles has a process work with a program, while the ConfigMaps of other rules for the cluster are left.
+func (s *stage) keepsBundles(program *rules.Program, left ...string) {
+	s.left = inventory.Left{Bundles: left}
+	s.keep(program)
+}
+
+func (s *stage) keep(program *rules.Program) {
 	s.Keep(s.Context(), access.Remains{Programs: []*rules.Program{program},
-		Left: func(context.Context) (map[schema.GroupKind]bool, error) { return s.left, nil }})
+		Left: func(context.Context) (inventory.Left, error) { return s.left, nil }})
 }
 
 // has checks which resources the cleanup role is about.
@@ -221,6 +273,65 @@ func TestARuleIsGoneWithItsPermissions(t *testing.T) {
 		s.keeps(s.programOf())
 		s.has()
 	})
+}
+
+// TestBundlesAreGoneWithTheirPermissions removes rules for the cluster one after the other. Their ConfigMaps are in the
+// namespace of the installation, and no other role has permissions for them.
+func TestBundlesAreGoneWithTheirPermissions(t *testing.T) {
+	for _, watched := range [][]string{nil, {home}, {"team-a"}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t)
+			s.Namespaces = watched
+			again := func() {
+				s.Keeper = New(s.Options)
+				s.Learn(kindschema.Builtin())
+			}
+			again()
+			s.grant("pods", "secrets")
+			other := s.programOf("Secret")
+			has := func(wants ...string) {
+				t.Helper()
+				bundles := deploy.Permits{}
+				for permit := range s.in(roles, home) {
+					if permit.Resource == "configmaps" {
+						bundles[permit] = true
+					}
+				}
+				if diff := cmp.Diff(deploy.BundleNeeds("reconcel", wants), bundles); diff != "" {
+					t.Errorf("watched namespaces %v: -want +got:\n%s\n%s", watched, diff, s.log)
+				}
+				for permit := range s.live() {
+					if permit.Resource == "configmaps" {
+						t.Errorf("a role has %v for all namespaces", permit)
+					}
+				}
+			}
+			s.grantBundles("a", "b")
+			s.keepsBundles(s.bundles("a", "b"))
+			has("a", "b")
+			s.grantBundles("a")
+			s.keepsBundles(s.bundles("a", "b"))
+			has("a", "b")
+			s.keepsBundles(s.bundles("a"), "b")
+			has("a", "b")
+			s.keepsBundles(s.bundles("a"))
+			has("a")
+			s.grantBundles()
+			again()
+			s.keepsBundles(other, "a")
+			has("a")
+			s.keepsBundles(other)
+			has()
+			before := s.writes()
+			for range 100 {
+				time.Sleep(5 * time.Second)
+				s.keepsBundles(other)
+			}
+			if n := s.writes() - before; n != 0 {
+				t.Errorf("at rest, roles are written %d times", n)
+			}
+		})
+	}
 }
 
 // TestPermissionsThatComeLate has rules whose permissions come a minute later. What is held already is in the cleanup

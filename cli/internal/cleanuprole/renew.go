@@ -42,13 +42,13 @@ func (r *role) renew(ctx context.Context, remains access.Remains) error {
 	r.permits, r.read = there, time.Now()
 	stays, extra, missing := deploy.Permits{}, deploy.Permits{}, deploy.Permits{}
 	for permit := range there {
-		if r.need.permits[permit] {
+		if r.needed[permit] {
 			stays[permit] = true
 		} else {
 			extra[permit] = true
 		}
 	}
-	for permit := range r.need.permits {
+	for permit := range r.needed {
 		if !there[permit] {
 			missing[permit] = true
 		}
@@ -109,7 +109,7 @@ func (r *role) addHeld(ctx context.Context, to, some deploy.Permits) error {
 		review := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": authorizationv1.SchemeGroupVersion.String(), "kind": "SelfSubjectAccessReview",
 			"spec": map[string]any{"resourceAttributes": map[string]any{"namespace": r.namespace, "verb": permit.Verb,
-				"group": permit.Group, "resource": name, "subresource": sub}},
+				"group": permit.Group, "resource": name, "subresource": sub, "name": permit.Name}},
 		}}
 		answer, err := r.Client.Resource(resource).Create(ctx, review, metav1.CreateOptions{})
 		if err != nil {
