@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -32,6 +33,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/utils/ptr"
+
+	"reconcel/sim/server"
 )
 
 // deployment returns a Deployment in Go's type.
@@ -598,4 +601,25 @@ func TestEstablishedKindsAreServed(t *testing.T) {
 	}
 	all.Wait()
 	t.Logf("%d CRDs took %v", n, time.Since(began).Round(time.Millisecond))
+}
+
+// TestListsNeedTheOlderOpenAPI reads what kubectl reads before it applies a List. A document without kinds leaves their
+// validation to the server.
+func TestListsNeedTheOlderOpenAPI(t *testing.T) {
+	client, err := discovery.NewDiscoveryClientForConfig(serve(t, 0).config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := client.OpenAPISchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := client.RESTClient().Get().AbsPath("/openapi/v2").Do(t.Context()).Raw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"info":{"title":"Kubernetes","version":"` + server.KubernetesVersion + `"},"paths":{},"swagger":"2.0"}`
+	if document.GetSwagger() != "2.0" || len(document.GetDefinitions().GetAdditionalProperties()) > 0 || strings.TrimSpace(string(text)) != want {
+		t.Errorf("the document is %v, and in JSON %s", document, text)
+	}
 }

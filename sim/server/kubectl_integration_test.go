@@ -78,6 +78,14 @@ metadata: {name: settings, labels: {app: web}}
 data: {a: "1", b: "2"}
 `
 
+const list = `
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: listed}, data: {a: "1"}}
+- {apiVersion: tour.example.com/v1, kind: Gizmo, metadata: {name: listed}, spec: {note: hello}}
+`
+
 // tour are the commands, in order. All are for one namespace.
 var tour = []command{
 	{"apply -f -", widget},
@@ -162,6 +170,9 @@ var tour = []command{
 	{"get --raw /readyz", ""},
 	{"delete configmap settings absent", ""},
 	{"delete deployment web --cascade=orphan", ""},
+	{"apply -f -", list},
+	{"apply -f -", list},
+	{"create -f - --save-config", strings.Replace(list, "data", "date", 1)},
 	{"delete gizmo one --dry-run=server", ""},
 	{"delete gizmos --all", ""},
 	{"delete gizmo one --ignore-not-found", ""},
@@ -172,6 +183,7 @@ var tour = []command{
 
 // differs are the commands whose output differs, with the reason.
 var differs = map[string]string{
+	"create -f - --save-config": "the server rejects the item: its OpenAPI v2, by which kubectl validates items of Lists, describes no kinds",
 	"get ingress edge": "an address, as a controller of Ingresses gives it: the control plane has none",
 }
 

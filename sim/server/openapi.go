@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	openapiv2 "github.com/google/gnostic-models/openapiv2"
+	"google.golang.org/protobuf/proto"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -156,5 +158,24 @@ func (s *Server) serveSchema(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text)
+}
+
+// serveOldSchema serves a document of OpenAPI v2 that describes no kinds. kubectl validates the items of a List by it,
+// because no path of v3 is for Lists, and leaves kinds that it does not describe to the server.
+func serveOldSchema(w http.ResponseWriter, r *http.Request) {
+	document := &openapiv2.Document{Swagger: "2.0",
+		Info: &openapiv2.Info{Title: "Kubernetes", Version: KubernetesVersion}, Paths: &openapiv2.Paths{}}
+	if !strings.Contains(r.Header.Get("Accept"), "+protobuf") {
+		writeJSON(w, http.StatusOK, map[string]any{"swagger": document.Swagger, "paths": map[string]any{},
+			"info": map[string]any{"title": document.Info.Title, "version": document.Info.Version}})
+		return
+	}
+	text, err := proto.Marshal(document)
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf")
 	_, _ = w.Write(text)
 }

@@ -62,6 +62,7 @@ func New(options Options) *Server {
 		writeJSON(w, http.StatusOK, version.Info{Major: "1", Minor: "37", GitVersion: KubernetesVersion + "+reconcel",
 			Platform: "memory"})
 	})
+	s.mux.HandleFunc("/openapi/v2", serveOldSchema)
 	s.mux.HandleFunc("/openapi/v3", s.serveSchemaIndex)
 	s.mux.HandleFunc("/openapi/v3/", s.serveSchema)
 	s.mux.HandleFunc("/api", s.serveVersions)
