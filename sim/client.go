@@ -241,8 +241,8 @@ func (r resource) List(ctx context.Context, options metav1.ListOptions) (*unstru
 	}
 	list.SetResourceVersion(version)
 	for _, u := range all { // Nobody changes stored objects, so that the cluster can go on.
-		if selected(u) {
-			list.Items = append(list.Items, *InVersion(u, gvk).DeepCopy())
+		if u = r.cluster.Read(u, gvk); selected(u) {
+			list.Items = append(list.Items, *u.DeepCopy())
 		}
 	}
 	return list, nil
@@ -267,8 +267,8 @@ func (c *Cluster) Objects(by string, k *schema.Kind, namespace string) ([]*unstr
 		return nil, "", f.Err
 	}
 	all := c.sorted(k.GVK.GroupKind(), namespace)
-	for i := range all {
-		all[i] = InVersion(all[i], k.GVK)
+	for i, u := range all {
+		all[i] = c.Read(u, k.GVK)
 	}
 	return all, c.versionLocked(), nil
 }

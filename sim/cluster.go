@@ -51,7 +51,8 @@ type Cluster struct {
 	events    []Event
 	queue     queue
 	pool      pool
-	follows   bool // the kinds follow the CRDs, see Serve
+	follows   bool         // the kinds follow the CRDs, see Serve
+	served    atomic.Int64 // the resourceVersion at which the kinds were last replaced
 }
 
 type objectKey struct {
@@ -112,11 +113,35 @@ func (c *Cluster) load(gk runtimeschema.GroupKind, namespace, name string) *unst
 	return c.objects[gk][types.NamespacedName{Namespace: namespace, Name: name}]
 }
 
-// store replaces the stored object under a new resourceVersion.
+// store replaces the stored object under a new resourceVersion. A custom resource is stored as it is read.
 func (c *Cluster) store(u *unstructured.Unstructured) {
 	c.version++
 	u.SetResourceVersion(c.versionLocked())
-	c.set(keyOf(u), u)
+	key := keyOf(u)
+	if kinds := c.Kinds(); kinds.isCustom(u.GroupVersionKind()) {
+		u = kinds.conforming(u)
+	}
+	c.set(key, u)
+}
+
+// Read returns a stored object as requests read it in a version. A custom resource that was stored with another schema,
+// or in another version, gets the fields and the defaults of the schema of now. Do not change the result: it may be the
+// stored object.
+func (c *Cluster) Read(u *unstructured.Unstructured, gvk runtimeschema.GroupVersionKind) *unstructured.Unstructured {
+	other := u.GroupVersionKind() != gvk
+	if other {
+		u = InVersion(u, gvk)
+	}
+	if kinds := c.Kinds(); kinds.isCustom(gvk) && (other || c.isOlder(u)) {
+		return kinds.conforming(u)
+	}
+	return u
+}
+
+// isOlder reports whether an object was stored before the kinds were last replaced.
+func (c *Cluster) isOlder(u *unstructured.Unstructured) bool {
+	at, err := strconv.ParseInt(u.GetResourceVersion(), 10, 64)
+	return err != nil || at <= c.served.Load()
 }
 
 func (c *Cluster) erase(u *unstructured.Unstructured) {
@@ -183,8 +208,8 @@ func (c *Cluster) All() []*unstructured.Unstructured {
 		all = append(all, c.sorted(gk, "")...)
 	}
 	c.mu.Unlock()
-	for i := range all { // Nobody changes stored objects, so that the cluster can go on.
-		all[i] = all[i].DeepCopy()
+	for i, u := range all { // Nobody changes stored objects, so that the cluster can go on.
+		all[i] = c.Read(u, u.GroupVersionKind()).DeepCopy()
 	}
 	return all
 }
@@ -194,7 +219,7 @@ func (c *Cluster) Find(gk runtimeschema.GroupKind, namespace, name string) *unst
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if u := c.load(gk, namespace, name); u != nil {
-		return u.DeepCopy()
+		return c.Read(u, u.GroupVersionKind()).DeepCopy()
 	}
 	return nil
 }

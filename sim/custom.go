@@ -34,6 +34,12 @@ func (ks *Kinds) customLocked(k *schema.Kind) *custom {
 	return c
 }
 
+// conform removes the fields of an object that the schema does not have, and sets defaults.
+func (c *custom) conform(u *unstructured.Unstructured) {
+	c.Structure.Prune(u.Object)
+	c.Structure.Default(u.Object)
+}
+
 // Default implements runtime.ObjectDefaulter.
 func (c *custom) Default(obj runtime.Object) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {

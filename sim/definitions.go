@@ -18,6 +18,7 @@ const cleanUpResources = "customresourcecleanup.apiextensions.k8s.io"
 func (c *Cluster) Serve(kinds *Kinds) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.served.Store(c.version)
 	c.kinds.Store(kinds)
 	c.follows = true
 	for gk, objects := range c.objects {

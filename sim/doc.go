@@ -25,7 +25,8 @@
 //   - The type of a Service: a change of it allocates or clears the cluster IP, node ports and load balancer.
 //   - Custom resources: pruning, defaults, and validation by the schema of the CRD, with 422. This includes
 //     x-kubernetes-validations, x-kubernetes-list-type and x-kubernetes-embedded-resource. The code is that of the
-//     API server. A change may keep what was invalid before.
+//     API server. A change may keep what was invalid before. After a change of the CRD, reads have the fields and the
+//     defaults of the new schema, and what is stored stays until the next write.
 //   - A CustomResourceDefinition is validated, with its schemas, rules and their estimated cost. Its names are
 //     accepted at once.
 //   - A CRD that is deleted deletes its objects first.

@@ -33,23 +33,13 @@ func (r *request) groupResource() runtimeschema.GroupResource {
 	return resourceOf(r.kind).GroupResource()
 }
 
-// live returns the object as a write reads it, or nil. A custom resource that was stored with another schema then has
-// the fields of the schema of now.
+// live returns the object as a request reads it, or nil. Do not change it.
 func (r *request) live() *unstructured.Unstructured {
 	u := r.cluster.load(r.kind.GVK.GroupKind(), r.namespace, r.name)
 	if u == nil {
 		return nil
 	}
-	if u.GroupVersionKind() != r.kind.GVK {
-		u = InVersion(u, r.kind.GVK)
-	}
-	if r.kind.Custom {
-		u = u.DeepCopy()
-		structure := r.cluster.Kinds().custom(r.kind).Structure
-		structure.Prune(u.Object)
-		structure.Default(u.Object)
-	}
-	return u
+	return r.cluster.Read(u, r.kind.GVK)
 }
 
 func (r *request) notFound() error { return apierrors.NewNotFound(r.groupResource(), r.name) }
@@ -293,13 +283,19 @@ func (r *request) replace(u, old *unstructured.Unstructured) (*unstructured.Unst
 		return nil, apierrors.NewInvalid(r.kind.GVK.GroupKind(), r.name, errs)
 	}
 	switch {
-	case sameObject(u, old), r.dryRun:
+	case r.dryRun, sameObject(u, old) && !r.isOutdated(old):
 	case canBeErased(u):
 		c.erase(u)
 	default:
 		c.store(u)
 	}
 	return u.DeepCopy(), nil
+}
+
+// isOutdated reports whether the stored object differs from what is read, because its schema has changed.
+func (r *request) isOutdated(read *unstructured.Unstructured) bool {
+	stored := r.cluster.load(r.kind.GVK.GroupKind(), r.namespace, r.name)
+	return stored.GroupVersionKind() == r.kind.GVK && !sameObject(stored, read)
 }
 
 // inherit copies the fields that no write changes.

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 
@@ -93,11 +94,22 @@ func typeOf(k *schema.Kind) runtime.Object {
 func (ks *Kinds) decoded(k *schema.Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	u, err := canonical(k, u)
 	if err == nil && k.Custom {
-		structure := ks.custom(k).Structure
-		structure.Prune(u.Object)
-		structure.Default(u.Object)
+		ks.custom(k).conform(u)
 	}
 	return u, err
+}
+
+// isCustom reports whether a kind is served and defined by a CRD.
+func (ks *Kinds) isCustom(gvk runtimeschema.GroupVersionKind) bool {
+	k := ks.Kind(gvk)
+	return k != nil && k.Custom
+}
+
+// conforming returns a copy of a custom resource with the fields and the defaults of its schema.
+func (ks *Kinds) conforming(u *unstructured.Unstructured) *unstructured.Unstructured {
+	u = u.DeepCopy()
+	ks.custom(ks.Kind(u.GroupVersionKind())).conform(u)
+	return u
 }
 
 // goTypes returns Go's types of built-in kinds. The scheme of client-go itself is global: a program can add kinds to

@@ -623,3 +623,88 @@ func TestListsNeedTheOlderOpenAPI(t *testing.T) {
 		t.Errorf("the document is %v, and in JSON %s", document, text)
 	}
 }
+
+// TestReadsFollowTheDefinition reads and watches an object of a CRD that has lost a field since the object was written.
+func TestReadsFollowTheDefinition(t *testing.T) {
+	gears, before := redefine(t, serve(t, 0).dynamic())
+	if spec := firstWatched(t, gears, before); !reflect.DeepEqual(spec, redefined) {
+		t.Errorf("a watch from before it was created shows the spec %v, want %v", spec, redefined)
+	}
+}
+
+// redefined is the spec of the object of redefine after its CRD has lost the field size.
+var redefined = map[string]any{"replicas": int64(1)}
+
+// redefine creates a CRD and an object, removes a field from the CRD, and compares what get, list and watch show. It
+// returns the resourceVersion before the object was created.
+func redefine(t *testing.T, client dynamic.Interface) (gears dynamic.ResourceInterface, before string) {
+	t.Helper()
+	s, ctx, definition := &served{T: t}, t.Context(), crd("gears", "Gear")
+	if _, err := client.Resource(crds).Create(ctx, definition, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	gears = client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gears"}).Namespace("default")
+	s.eventually("Gears are served", func() bool {
+		list, err := gears.List(ctx, always)
+		if err == nil {
+			before = list.GetResourceVersion()
+		}
+		return err == nil
+	})
+	gear := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Gear",
+		"metadata": map[string]any{"name": "one"}, "spec": map[string]any{"size": int64(2), "replicas": int64(1)}}}
+	if _, err := gears.Create(ctx, gear, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	patch := `[{"op":"remove","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/size"}]`
+	if _, err := client.Resource(crds).Patch(ctx, definition.GetName(), types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("get shows the Gear without the field", func() bool {
+		u, err := gears.Get(ctx, "one", metav1.GetOptions{})
+		return err == nil && reflect.DeepEqual(u.Object["spec"], redefined)
+	})
+	list, err := gears.List(ctx, always)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if spec := list.Items[0].Object["spec"]; !reflect.DeepEqual(spec, redefined) {
+		t.Errorf("the list shows the spec %v, want %v", spec, redefined)
+	}
+	if spec := firstWatched(t, gears, ""); !reflect.DeepEqual(spec, redefined) {
+		t.Errorf("a watch shows the spec %v, want %v", spec, redefined)
+	}
+	versions := []string{list.Items[0].GetResourceVersion()}
+	for range 2 {
+		u, err := gears.Patch(ctx, "one", types.MergePatchType, []byte("{}"), metav1.PatchOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		versions = append(versions, u.GetResourceVersion())
+	}
+	if versions[0] == versions[1] || versions[1] != versions[2] {
+		t.Errorf("the resourceVersions are %v, but the first write removes the field, and the second one changes nothing", versions)
+	}
+	return gears, before
+}
+
+// firstWatched returns the spec of the first object of a watch.
+func firstWatched(t *testing.T, client dynamic.ResourceInterface, version string) any {
+	t.Helper()
+	w, err := client.Watch(t.Context(), metav1.ListOptions{ResourceVersion: version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	select {
+	case event := <-w.ResultChan():
+		u, isObject := event.Object.(*unstructured.Unstructured)
+		if !isObject {
+			t.Fatalf("the watch from %q answers %v", version, event.Object)
+		}
+		return u.Object["spec"]
+	case <-time.After(soon):
+		t.Fatalf("after %v, not yet: the watch from %q shows an object", soon, version)
+	}
+	return nil
+}

@@ -20,6 +20,7 @@
 // # What is different
 //
 //   - A patch with unknown fields sends no warnings. With the fieldValidation Strict, it is rejected.
+//   - OpenAPI v2 describes no kinds. kubectl validates the items of a List by it, and leaves these to the server.
 //   - A list has no pages: limit and continue are ignored.
 //   - Every client with the token may do everything. Access reviews say so.
 //   - Nothing runs: no logs, exec, attach, port-forward, proxy, eviction or binding.

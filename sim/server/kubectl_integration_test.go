@@ -3,6 +3,7 @@
 package server_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 
 	"reconcel/test/devcluster"
 )
@@ -184,7 +187,7 @@ var tour = []command{
 // differs are the commands whose output differs, with the reason.
 var differs = map[string]string{
 	"create -f - --save-config": "the server rejects the item: its OpenAPI v2, by which kubectl validates items of Lists, describes no kinds",
-	"get ingress edge": "an address, as a controller of Ingresses gives it: the control plane has none",
+	"get ingress edge":          "an address, as a controller of Ingresses gives it: the control plane has none",
 }
 
 // random is what differs from run to run.
@@ -251,4 +254,18 @@ func TestKubectlSeesNoDifference(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d commands differ", different, len(tour))
+}
+
+// TestControlPlaneReadsFollowTheDefinition is TestReadsFollowTheDefinition on a control plane.
+func TestControlPlaneReadsFollowTheDefinition(t *testing.T) {
+	client, err := dynamic.NewForConfig(devcluster.Shared(t).Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.Resource(crds).Delete(context.Background(), "gears.example.com", metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	redefine(t, client)
 }

@@ -131,7 +131,7 @@ func (s *stream) change(change sim.Change) error {
 	}
 	last := before
 	if change.New != nil {
-		last = change.New
+		last = s.Cluster.Read(change.New, s.stored.GVK)
 	}
 	last = last.DeepCopy()
 	last.SetResourceVersion(change.Version)
@@ -144,7 +144,7 @@ func (s *stream) seen(u *unstructured.Unstructured) *unstructured.Unstructured {
 		s.namespace != "" && u.GetNamespace() != s.namespace {
 		return nil
 	}
-	if u = sim.InVersion(u, s.stored.GVK); !s.selects(u) {
+	if u = s.Cluster.Read(u, s.stored.GVK); !s.selects(u) {
 		return nil
 	}
 	return u
