@@ -19,6 +19,13 @@ type Kind struct {
 	Status     bool // has the status subresource
 }
 
+// Alike reports whether objects of both kinds are read and written in the same way. The names that people use do not
+// count.
+func (k Kind) Alike(other Kind) bool {
+	k.Singular, k.Short = other.Singular, other.Short
+	return k == other
+}
+
 // Kinds finds the kinds of a cluster.
 type Kinds interface {
 	// Find returns one kind, a NoKindError, or an UnavailableError.

@@ -77,7 +77,7 @@ func (l *listing) keepNamespace(ctx context.Context, n *namespaced) {
 		}
 		// Without permission to read a kind, no error reports its removal either.
 		k, err := l.Kinds.Find(ctx, l.watch.GVK)
-		if discover.IsNoKind(err) || err == nil && k != l.cache.kind {
+		if discover.IsNoKind(err) || err == nil && !k.Alike(l.cache.kind) {
 			l.cache.end()
 		}
 	}, deniedRetry, deniedJitter, true)

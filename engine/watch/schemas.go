@@ -139,7 +139,7 @@ func (ws *Watcher) relearnOwnership(ctx context.Context, w *Watch) (changed bool
 	}
 	ctx, cancel := context.WithTimeout(ctx, schemaPoll) // An API that does not answer must not hold up the others.
 	defer cancel()
-	if k, err := ws.Kinds.Find(ctx, w.GVK); err == nil && k != c.kind {
+	if k, err := ws.Kinds.Find(ctx, w.GVK); err == nil && !k.Alike(c.kind) {
 		ws.Log.Info("kind changed, restarting its watch", "kind", w.GVK.String())
 		c.end()
 		return false, nil
