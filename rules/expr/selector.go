@@ -182,7 +182,7 @@ func literalValue(e ast.Expr) (ref.Val, bool) {
 			if !isLiteral || !ok || entry.IsOptional() {
 				return nil, false
 			}
-			entries[key] = value
+			entries[types.String(textOf(key))] = value // Other keys than texts are no labels.
 		}
 		return types.NewRefValMap(types.DefaultTypeAdapter, entries), true
 	}

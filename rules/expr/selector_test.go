@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"reconcel/rules/source"
 )
 
 // TestSelects selects objects by selectors in all of their forms.
@@ -61,6 +63,22 @@ func TestSelects(t *testing.T) {
 	} {
 		if got := eval(t, compile(t, src, shapes()), vars); got != want {
 			t.Errorf("%s\n got %s\nwant %s", src, got, want)
+		}
+	}
+}
+
+// TestSelectorsThatNoObjectHas expects an error for each selector that is written out and that no labels can meet.
+func TestSelectorsThatNoObjectHas(t *testing.T) {
+	scope, err := NewScope("self")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, selector := range []string{`{b"a": "b"}`, `{1: "b"}`, `{[b"a"]: "b"}`, `{"a": b"b"}`, `{"matchLabels": {b"a": "b"}}`,
+		`{"matchExpressions": [{b"key": "a"}]}`, `b"a"`, `{b"a": {b"a": 1}}`} {
+		src := "selects(" + selector + ", self)"
+		_, issues := scope.Check(&source.Expr{Text: src, Pos: source.Pos{File: "rules.yaml", Line: 1, Column: 1}}, Any)
+		if len(issues) != 1 || !strings.HasPrefix(issues[0].Message, "selects(): the selector ") {
+			t.Errorf("%s: %+v", src, issues)
 		}
 	}
 }
