@@ -206,6 +206,7 @@ type textStore struct {
 	client  dynamic.ResourceInterface
 	options Options
 	known   *Texts // as last read or written; nil: not yet
+	behind  bool   // known could not be written
 }
 
 // keep records that the files of a program become active, and reports whether their text is kept. It keeps the texts
@@ -219,12 +220,12 @@ func (s *textStore) keep(ctx context.Context, program *rules.Program, others []s
 		return false, err
 	}
 	if s.known.Last == name && s.known.Source == s.options.Source {
-		return true, nil
+		return !s.behind, nil
 	}
 	next := s.known.with(program.Sources(), s.options.Source, others)
 	err = s.write(ctx, next)
 	if apierrors.IsForbidden(err) {
-		s.known = next // Rules work without their text. restore writes it when it may.
+		s.known, s.behind = next, true // Rules work without their text. restore writes it when it may.
 		return false, nil
 	}
 	return err == nil, err
@@ -249,10 +250,22 @@ func (s *textStore) restore(ctx context.Context) (restored bool, err error) {
 		return false, nil
 	}
 	found, err := s.read(ctx)
-	if err != nil && !errors.Is(err, ErrDamaged) || reflect.DeepEqual(found, s.known) {
+	if err != nil && !errors.Is(err, ErrDamaged) {
 		return false, err
 	}
-	return true, s.write(ctx, s.known)
+	if reflect.DeepEqual(found, s.known) {
+		s.behind = false
+		return false, err
+	}
+	next := s.known
+	if s.behind { // What may not be written may not have been read either.
+		next = &Texts{Last: next.Last, Source: next.Source, Revisions: maps.Clone(found.Revisions)}
+		maps.Copy(next.Revisions, s.known.Revisions)
+	}
+	if err = s.write(ctx, next); err != nil {
+		s.known, s.behind = next, true
+	}
+	return true, err
 }
 
 // read returns the texts. If they are damaged, it returns an error and no texts.
@@ -318,7 +331,7 @@ func (s *textStore) write(ctx context.Context, texts *Texts) error {
 		pieces[0])}); err != nil {
 		return err
 	}
-	s.known = texts
+	s.known, s.behind = texts, false
 	return nil
 }
 

@@ -9,12 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"reconcel/rules"
 	"reconcel/rules/source"
@@ -175,6 +177,64 @@ func TestTextsThatOthersChange(t *testing.T) {
 			}
 			if files, err := inventoryFrom(client, samePlace).LastFiles(t.Context()); err != nil || revisionOf(files) != revisionOf(program.Sources()) {
 				t.Errorf("after it was restored: %d files, %v", len(files), err)
+			}
+		})
+	}
+}
+
+// TestTextsThatMayNotBeWritten changes a rule while another one is held, and the texts may not be written, or not read
+// either. The next process knows the text of what runs as far as an earlier one could write it, and of all that runs once
+// the permission is there.
+func TestTextsThatMayNotBeWritten(t *testing.T) {
+	for name, verbs := range map[string][]string{"not written": {"create", "update"}, "not read": {"create", "update", "get"}} {
+		t.Run(name, func(t *testing.T) {
+			client := fake.NewSimpleDynamicClient(runtime.NewScheme())
+			first := programsOf(t, "", "", "")
+			held := first.Primaries()[0].Rules[0]
+			extend(t, inventoryFrom(client, samePlace), first)
+			forbidden := true
+			for _, verb := range verbs {
+				client.PrependReactor(verb, "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
+					var name string
+					switch a := a.(type) {
+					case clienttesting.GetAction:
+						name = a.GetName()
+					case clienttesting.UpdateAction: // A CreateAction has the same methods.
+						name = a.GetObject().(*unstructured.Unstructured).GetName()
+					}
+					return forbidden && name == "reconcel-revisions", nil, apierrors.NewForbidden(Resource.GroupResource(), name, nil)
+				})
+			}
+			running := inventoryFrom(client, samePlace)
+			now := programsOf(t, changed, changed, "").Compose(held)
+			for range 3 {
+				extend(t, running, now)
+			}
+			known := func() (names []string) {
+				stored, err := inventoryFrom(client, samePlace).RecordedWithTexts(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, key := range SortedKeys(stored.Entries) {
+					if stored.Rule(key) != nil {
+						names = append(names, key.Rule)
+					}
+				}
+				return names
+			}
+			forbidden = false
+			if got := strings.Join(known(), " "); got != "r0 r2" {
+				t.Errorf("the next process knows the text of %q, want r0 r2", got)
+			}
+			forbidden = true
+			_, _ = running.RestoreTexts(t.Context())
+			forbidden = false
+			if restored, err := running.RestoreTexts(t.Context()); err != nil || !restored {
+				t.Errorf("restored %v, %v", restored, err)
+			}
+			extend(t, running, now)
+			if got := strings.Join(known(), " "); got != "r0 r1 r2" {
+				t.Errorf("with the permission, the next process knows the text of %q, want r0 r1 r2", got)
 			}
 		})
 	}
