@@ -19,10 +19,15 @@ type given struct {
 	rules   map[string]bool
 }
 
-func (s *Source) given() given {
+func (s *Source) given(before *rules.Loaded) given {
 	g := given{objects: map[string]bool{}, rules: map[string]bool{}}
-	for _, d := range s.Rules.File.Documents {
-		g.objects[d.Object] = true
+	for _, l := range []*rules.Loaded{s.Rules, before} {
+		if l == nil {
+			continue
+		}
+		for _, d := range l.File.Documents {
+			g.objects[d.Object] = true
+		}
 	}
 	for _, r := range rulesOf([]*rules.Program{s.Rules.Program}) {
 		g.rules[r.Name] = true
@@ -38,28 +43,32 @@ func (s *Source) AreSingle() bool {
 }
 
 // KeepOthers adds the running rules of other objects to those of single objects, which do not change them. running is
-// nil if their text is unknown. Of other rules, it notes which objects and files they lack.
-func (s *Source) KeepOthers(running *rules.Program) error {
-	loaded, given := *s.Rules, s.given()
+// nil if their text is unknown. Of other rules, it notes which objects and files they lack. before are the rules to
+// compare with, or nil: those that run. It returns the others.
+func (s *Source) KeepOthers(running *rules.Program, before *rules.Loaded) (others []*rules.Rule, err error) {
+	loaded, given := *s.Rules, s.given(before)
 	switch {
-	case running == nil && s.AreSingle():
+	case running == nil && before == nil && s.AreSingle():
 		loaded.Program = loaded.Program.AsIncomplete()
 		s.Rules = &loaded
-		return nil
-	case running == nil:
-		return nil
+		return nil, nil
+	case running == nil, before != nil && !s.AreSingle():
+		return nil, nil
 	}
 	all := rulesOf([]*rules.Program{running})
 	ofObject := func(r *rules.Rule) bool { return r.Origin.Object != "" }
 	isGiven := func(r *rules.Rule) bool { return given.objects[r.Origin.Object] }
 	if !s.AreSingle() || !slices.ContainsFunc(all, ofObject) {
-		s.noteLacking(all, given)
-		return nil
+		if before == nil {
+			s.noteLacking(all, given)
+		}
+		return nil, nil
 	}
-	others, names := slices.DeleteFunc(slices.Clone(all), isGiven), map[string]bool{}
+	names := map[string]bool{}
+	others = slices.DeleteFunc(slices.Clone(all), isGiven)
 	for _, r := range others {
 		if given.rules[r.Name] {
-			return exit.Failure(fmt.Errorf("rule %q is also in %s, which runs it: remove it there, and give its file with "+
+			return nil, exit.Failure(fmt.Errorf("rule %q is also in %s, which runs it: remove it there, and give its file with "+
 				"-f, too", r.Name, nameOf(r.Origin)))
 		}
 		names[nameOf(r.Origin)] = true
@@ -69,7 +78,7 @@ func (s *Source) KeepOthers(running *rules.Program) error {
 		s.Rules = &loaded
 		s.Note("not in -f, so their rules stay as they are: %s", firstOf(names))
 	}
-	return nil
+	return others, nil
 }
 
 // noteLacking notes the objects and files of which no rule is given, if others are.

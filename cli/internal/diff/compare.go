@@ -170,7 +170,8 @@ func (c *comparison) addOthers(ctx context.Context) (running []*rules.Program, e
 	if program != nil {
 		running = append(running, program)
 	}
-	return running, c.KeepOthers(program)
+	_, err = c.KeepOthers(program, nil)
+	return running, err
 }
 
 // isGiven reports whether a rule is to be compared.

@@ -54,11 +54,6 @@ func Compare(ctx context.Context, o Options) (*Report, error) {
 	if c.running, err = c.findRunning(ctx); err != nil {
 		return nil, err
 	}
-	if c.Against == nil {
-		if err := c.KeepOthers(c.running.program); err != nil {
-			return nil, err
-		}
-	}
 	var others []*rules.Program
 	if c.running.program != nil {
 		others = append(others, c.running.program)

@@ -71,6 +71,34 @@ func TestPlanOfSingleObjects(t *testing.T) {
 			}
 		})
 	}
+	for name, test := range map[string]struct {
+		before, texts map[string]string
+		changes       []string
+	}{
+		"an earlier version of one object": {before: map[string]string{"two.yaml": ofAccounts("two", "a")},
+			texts: map[string]string{"two.yaml": ofAccounts("two", "b")}, changes: []string{"configured ConfigMap 1"}},
+		"a rule that it had": {before: map[string]string{"two.yaml": ofAccounts("two", "a")},
+			texts: map[string]string{"two.yaml": "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nmetadata: {name: two}\nrules: []\n"}, changes: []string{"deleted ConfigMap 1"}},
+		"the object had another name": {before: map[string]string{"two.yaml": ofAccounts("two", "a")},
+			texts: map[string]string{"four.yaml": strings.Replace(ofAccounts("two", "a"), "metadata: {name: two}", "metadata: {name: four}", 1)}},
+	} {
+		t.Run("against "+name, func(t *testing.T) {
+			f.T = t
+			o := f.options(loadTexts(t, test.texts))
+			o.Against, o.AgainstName = loadTexts(t, test.before), "before"
+			r := f.plan(o)
+			var changes []string
+			for _, g := range slices.Concat(r.Risks, r.Changes) {
+				changes = append(changes, fmt.Sprintf("%s %s %d", g.Action, g.Kind, g.Count))
+			}
+			if diff := cmp.Diff(test.changes, changes); diff != "" {
+				t.Errorf("changes (-want +got):\n%s", diff)
+			}
+			if notes := strings.Join(r.Notes, "\n"); strings.Contains(notes, "other rules than those of before") {
+				t.Errorf("notes: %s", notes)
+			}
+		})
+	}
 	f.T = t
 	moved := f.options(loadTexts(t, map[string]string{"four.yaml": strings.Replace(ofAccounts("four", "a"), "- name: four", "- name: one", 1)}))
 	if _, err := Compare(t.Context(), moved); err == nil || !strings.Contains(err.Error(), `rule "one" is also in Rules/one, which runs it`) {

@@ -33,22 +33,32 @@ func (c *comparison) findRunning(ctx context.Context) (r running, err error) {
 	if r.active, err = r.stored.Active(); err != nil {
 		return r, err
 	}
+	if c.Against == nil || c.AreSingle() {
+		if err := r.stored.ReadTexts(ctx, c.Cluster.Client); err != nil {
+			c.Note("the text of the running rules cannot be read: %v", err)
+		}
+		r.program = r.stored.Running()
+	}
+	others, err := c.KeepOthers(r.program, c.Against)
+	if err != nil {
+		return r, err
+	}
 	if c.Against != nil {
-		r.program, r.from = c.Against.Program, c.AgainstName
+		r.program, r.from = c.Against.Program.Compose(others...), c.AgainstName
 		if d := changeOf(r.active, r.program); d != nil && len(d.Added)+len(d.Changed)+len(d.Removed) > 0 {
 			others := slices.Sorted(slices.Values(slices.Concat(d.Added, d.Changed, d.Removed)))
 			c.Note("other rules than those of %s run in the cluster: %s", c.AgainstName, strings.Join(others, ", "))
 		}
 		return r, nil
 	}
-	if err := r.stored.ReadTexts(ctx, c.Cluster.Client); err != nil {
-		c.Note("the text of the running rules cannot be read: %v", err)
-	}
-	r.program, r.from = r.stored.Running(), "the rules that run"
+	r.from = "the rules that run"
 	switch {
 	case r.program != nil:
 	case len(r.active) > 0:
 		r.from = "the live state, and the digests of the running rules"
+		if c.AreSingle() {
+			c.Note("the text of the running rules is unknown: rules that were removed from the objects in -f are not shown")
+		}
 	default:
 		r.from = "the live state"
 	}
