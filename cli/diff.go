@@ -157,7 +157,7 @@ func (c diffCommand) diffOptions(f *diffFlags, args []string) (o diff.Options, e
 // tellDiff prints the changes and returns the exit code.
 func (c diffCommand) tellDiff(f *diffFlags, result *diff.Result) error {
 	for _, note := range result.Notes {
-		c.out.say("%s", note)
+		c.out.say("%s", output.Printable(note))
 	}
 	err := c.printDiff(f, result)
 	switch {

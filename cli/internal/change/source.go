@@ -37,7 +37,7 @@ type Source struct {
 
 // Note adds a note.
 func (s *Source) Note(format string, args ...any) {
-	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
+	s.Notes = append(s.Notes, output.Printable(fmt.Sprintf(format, args...)))
 }
 
 // Judge returns the schemas of the cluster, also of the kinds of other rules, or the errors that

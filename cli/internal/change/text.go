@@ -19,7 +19,7 @@ func Unified(all []Change) []byte {
 		if !c.Action.IsDifference() {
 			continue // It is in the notes.
 		}
-		fmt.Fprintf(&b, "# %s\n", c.title())
+		fmt.Fprintf(&b, "# %s\n", output.Printable(c.title()))
 		live, wanted := c.headers()
 		fmt.Fprintf(&b, "diff -u %s %s\n", live, wanted)
 		b.WriteString(c.Diff)

@@ -201,9 +201,9 @@ type report struct {
 	failures []string // among the notes
 }
 
-// note adds a line.
+// note adds a line. A message of the rules may quote the resource.
 func (r *report) note(format string, args ...any) {
-	r.notes = append(r.notes, r.about+": "+fmt.Sprintf(format, args...))
+	r.notes = append(r.notes, output.Printable(r.about+": "+fmt.Sprintf(format, args...)))
 }
 
 // fail adds an error.

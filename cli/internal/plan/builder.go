@@ -9,6 +9,7 @@ import (
 
 	"reconcel/cli/internal/change"
 	"reconcel/cli/internal/fields"
+	"reconcel/cli/internal/output"
 	"reconcel/engine/access"
 	"reconcel/engine/outcome"
 	"reconcel/engine/preview"
@@ -59,8 +60,8 @@ func (b *builder) add(r result) {
 // fail adds errors, each once.
 func (b *builder) fail(errs []error) {
 	for _, err := range errs {
-		if !slices.Contains(b.Errors, err.Error()) {
-			b.Errors = append(b.Errors, err.Error())
+		if text := output.Printable(err.Error()); !slices.Contains(b.Errors, text) {
+			b.Errors = append(b.Errors, text)
 		}
 	}
 }
