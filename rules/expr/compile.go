@@ -165,6 +165,10 @@ func (s *Scope) Check(src *source.Expr, want Type) (*Checked, []Issue) {
 		out = append(out, Issue{Pos: Position(src, c.ast, d.id),
 			Message: fmt.Sprintf("key %q is given twice", d.key)})
 	}
+	for _, id := range c.bytesKeys() {
+		out = append(out, Issue{Pos: Position(src, c.ast, id), Message: "a key of a map cannot be of type bytes",
+			Hint: "write a string"})
+	}
 	c.idCalls = slices.SortedFunc(maps.Values(a.idCalls), func(a, b idCall) int { return cmp.Compare(a.arg, b.arg) })
 	for _, call := range c.idCalls {
 		if call.id == "" {
@@ -176,6 +180,21 @@ func (s *Scope) Check(src *source.Expr, want Type) (*Checked, []Issue) {
 		return nil, out
 	}
 	return c, nil
+}
+
+// bytesKeys returns the keys of map literals that are bytes. CEL would stop the process.
+func (c *Checked) bytesKeys() (found []int64) {
+	ast.PreOrderVisit(c.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.MapKind {
+			return
+		}
+		for _, item := range e.AsMap().Entries() {
+			if key := item.AsMapEntry().Key().ID(); c.ast.GetType(key).Kind() == types.BytesKind {
+				found = append(found, key)
+			}
+		}
+	}))
+	return found
 }
 
 // checkLoosely checks a parsed expression. If it has sums of lists of several types, it

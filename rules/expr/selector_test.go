@@ -83,6 +83,20 @@ func TestSelectorsThatNoObjectHas(t *testing.T) {
 	}
 }
 
+// TestBytesAsKeys expects an error for each map whose key is of type bytes, where CEL itself would panic.
+func TestBytesAsKeys(t *testing.T) {
+	scope, err := NewScope("self")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for src, at := range map[string]int{`{b"a": 1}`: 2, `[1].map(i, {"a": {bytes("b"): i}})`: 24, `{"a": 1, bytes(self.spec.x): 2}.size()`: 15} {
+		_, issues := scope.Check(&source.Expr{Text: src, Pos: source.Pos{File: "rules.yaml", Line: 1, Column: 1}}, Any)
+		if len(issues) != 1 || issues[0].Message != "a key of a map cannot be of type bytes" || issues[0].Pos.Column != at {
+			t.Errorf("%s: %+v", src, issues)
+		}
+	}
+}
+
 // TestManySelectors matches a large selector again and again, until the budget of the rule is spent.
 func TestManySelectors(t *testing.T) {
 	vars := world()
