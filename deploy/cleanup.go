@@ -1,9 +1,7 @@
 package deploy
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -88,18 +86,10 @@ func (p Permit) Of() runtimeschema.GroupResource {
 	return runtimeschema.GroupResource{Group: p.Group, Resource: resource}
 }
 
-// Compare orders permissions by group, resource, name and verb.
-func (p Permit) Compare(other Permit) int {
-	return cmp.Or(cmp.Compare(p.Group, other.Group), cmp.Compare(p.Resource, other.Resource),
-		cmp.Compare(p.Name, other.Name),
-		cmp.Compare(slices.Index(verbOrder, p.Verb), slices.Index(verbOrder, other.Verb)), cmp.Compare(p.Verb, other.Verb))
-}
-
 // Permits is a set of permissions.
 type Permits map[Permit]bool
 
-// CleanupNeeds returns what the engine needs to remove all that a program makes, and the kinds of which that is not
-// known.
+// CleanupNeeds returns what the engine needs to remove all that a program makes, and the kinds that are unknown.
 func CleanupNeeds(program *rules.Program, kinds *schema.Set) (Permits, []runtimeschema.GroupVersionKind) {
 	n := &needs{kinds: kinds, permissions: newPermissions()}
 	for _, p := range program.Primaries() {
@@ -130,7 +120,7 @@ func Bundles(program *rules.Program) (names []string) {
 	return names
 }
 
-// toCleanUp returns those permissions of the engine that a cleanup role has.
+// toCleanUp returns the permissions of the engine that a cleanup role may have.
 func (p *Permissions) toCleanUp() Permits {
 	all := Permits{}
 	for _, one := range p.flat() {
@@ -164,32 +154,13 @@ func PermitsIn(role []rbacv1.PolicyRule) Permits {
 
 // Rules returns the permissions as the rules of a role, always in the same order.
 func (p Permits) Rules() (all []rbacv1.PolicyRule) {
-	verbs := map[Permit][]string{}
-	var objects []Permit
-	for _, one := range slices.SortedFunc(maps.Keys(p), Permit.Compare) {
-		of := Permit{Group: one.Group, Resource: one.Resource, Name: one.Name}
-		if verbs[of] == nil {
-			objects = append(objects, of)
-		}
-		verbs[of] = append(verbs[of], one.Verb)
+	permissions := newPermissions()
+	for one := range p {
+		permissions.need(Target{Group: one.Group, Resource: one.Resource, Name: one.Name}, []string{one.Verb}, "")
 	}
-	for _, of := range objects {
-		i := slices.IndexFunc(all, func(r rbacv1.PolicyRule) bool {
-			return r.APIGroups[0] == of.Group && slices.Equal(r.Verbs, verbs[of]) &&
-				(of.Name == "") == (len(r.ResourceNames) == 0) && (of.Name == "" || r.Resources[0] == of.Resource)
-		})
-		switch {
-		case i < 0:
-			r := rbacv1.PolicyRule{APIGroups: []string{of.Group}, Resources: []string{of.Resource}, Verbs: verbs[of]}
-			if of.Name != "" {
-				r.ResourceNames = []string{of.Name}
-			}
-			all = append(all, r)
-		case of.Name != "":
-			all[i].ResourceNames = append(all[i].ResourceNames, of.Name)
-		default:
-			all[i].Resources = append(all[i].Resources, of.Resource)
-		}
+	for _, g := range permissions.grants() {
+		all = append(all, rbacv1.PolicyRule{APIGroups: []string{g.Group}, Resources: g.paths, ResourceNames: g.names,
+			Verbs: g.Verbs})
 	}
 	return all
 }

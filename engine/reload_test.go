@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -82,14 +83,13 @@ func TestReloadTellsWhatItWaitsFor(t *testing.T) {
 	e.Plan.Store(next)
 	retired := make(chan bool, 1)
 	go func() { retired <- e.retire(t.Context(), old) }()
-	const want = "changed rules wait for reconciliations in progress: Foo/default/example"
-	deadline := time.Now().Add(20 * time.Second)
-	for !slices.Contains(e.problems(next), want) {
-		if time.Now().After(deadline) {
-			t.Fatalf("after 20 s the engine does not say what it waits for: %q", e.problems(next))
+	e2e.Eventually(t, "the engine to say what it waits for", 20*time.Second, func() error {
+		const want = "changed rules wait for reconciliations in progress: Foo/default/example"
+		if said := e.problems(next); !slices.Contains(said, want) {
+			return fmt.Errorf("it says %q", said)
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return nil
+	})
 	old.Leave(req)
 	if !<-retired || len(e.problems(next)) > 0 {
 		t.Errorf("after the reconciliation, the engine says %q", e.problems(next))

@@ -81,7 +81,7 @@ func (s *Source) KeepOthers(running *rules.Program, before *rules.Loaded) (other
 	return others, nil
 }
 
-// noteLacking notes the objects and files of which no rule is given, if others are.
+// noteLacking notes which objects and files are not given with -f, if some of the running ones are.
 func (s *Source) noteLacking(running []*rules.Rule, given given) {
 	lacking, some := map[string]bool{}, false
 	for _, r := range running {

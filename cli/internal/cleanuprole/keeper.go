@@ -33,7 +33,7 @@ type Options struct {
 	Log        *slog.Logger
 }
 
-// A Keeper writes the cleanup roles that there are: a ClusterRole, or a Role in each watched namespace, for what rules
+// A Keeper writes the cleanup roles that exist: a ClusterRole, or a Role in each watched namespace, for what rules
 // make; and a Role in the namespace of the installation for the ConfigMaps of bundles.
 type Keeper struct {
 	Options
@@ -60,7 +60,7 @@ func New(o Options) *Keeper {
 // Learn tells the schemas of the kinds of rules. It is safe for concurrent use.
 func (k *Keeper) Learn(kinds *kindschema.Set) { k.kinds.Store(kinds) }
 
-// A need is what programs need, by the schemas of their kinds.
+// A need has the programs and schemas from which the permissions were derived last.
 type need struct {
 	programs []*rules.Program
 	kinds    *kindschema.Set
@@ -149,7 +149,7 @@ func (r *role) require(made, bundles deploy.Permits) {
 	r.needed = needed
 }
 
-// leftOver returns those permissions that are for objects of which something is left, or may be.
+// leftOver returns the permissions for kinds that still have objects to remove, or may have.
 func (r *role) leftOver(ctx context.Context, permits deploy.Permits, remains access.Remains) (deploy.Permits, error) {
 	left, err := remains.Left(ctx)
 	if err != nil {

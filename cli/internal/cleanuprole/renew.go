@@ -3,7 +3,6 @@ package cleanuprole
 import (
 	"context"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +28,7 @@ func (r *role) renew(ctx context.Context, remains access.Remains) error {
 		r.due = time.Now().Add(readEvery)
 	}
 	if answer.IsAbsent(err) {
-		return nil // Who applies no such role wants none.
+		return nil // The role is optional: only a user creates it.
 	}
 	if err != nil {
 		return err
@@ -101,10 +100,10 @@ func (r *role) write(ctx context.Context, live *unstructured.Unstructured, there
 	return nil
 }
 
-// addHeld adds those of some permissions that the process holds.
+// addHeld adds the permissions that the process holds.
 func (r *role) addHeld(ctx context.Context, to, some deploy.Permits) error {
 	resource := authorizationv1.SchemeGroupVersion.WithResource("selfsubjectaccessreviews")
-	for _, permit := range slices.SortedFunc(maps.Keys(some), deploy.Permit.Compare) {
+	for permit := range some {
 		name, sub, _ := strings.Cut(permit.Resource, "/")
 		review := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": authorizationv1.SchemeGroupVersion.String(), "kind": "SelfSubjectAccessReview",

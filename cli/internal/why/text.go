@@ -52,7 +52,7 @@ type printer struct {
 	sources []source.File
 }
 
-// position returns where an expression is: in a Rules object of the cluster its path, as nobody sees its lines.
+// position returns where an expression is: its line in a file, or its path in a Rules object.
 func (p *printer) position(at source.Pos) string {
 	for _, f := range p.sources {
 		if f.Name == at.File && syntax.ObjectIn(f.Name) != "" {
