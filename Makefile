@@ -45,7 +45,7 @@ DRIVERS := ./cli ./test/examples $(CAMPAIGN) ./test/devcluster ./test/docs
 # For each example: the resources to render with its rules, and the observed
 # objects.
 EXAMPLES := foo podset replicaset-pod-count databasemanager sample namespace-decorator webapp workerpool catset service-per-pod \
-	job-gate pipeline indexedjob bluegreen canary preview reloader config-propagation backup-on-delete chain registry database searchcluster fan-in runner
+	job-gate pipeline indexedjob bluegreen canary preview reloader config-propagation mirror backup-on-delete chain registry database searchcluster fan-in runner
 RESOURCES_foo := foo.yaml
 RESOURCES_podset := podset.yaml
 RESOURCES_replicaset-pod-count := replicaset.yaml
@@ -65,6 +65,7 @@ RESOURCES_preview := preview.yaml
 RESOURCES_reloader := workloads.yaml
 RESOURCES_config-propagation := configpropagation.yaml
 OBSERVED_config-propagation := cluster.yaml
+RESOURCES_mirror := sources.yaml
 RESOURCES_backup-on-delete := database.yaml deleted.yaml
 RESOURCES_chain := tenant.yaml
 RESOURCES_registry := registry.yaml

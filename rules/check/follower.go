@@ -174,6 +174,20 @@ func (r *omissions) stepMayBeAbsent(t *typed, args []ast.Expr, depth int) bool {
 	return optional && r.mayBeAbsent(t, args[0], depth+1)
 }
 
+// isOfOtherKinds reports whether an expression selects, with .?, a field of self that only other kinds of the rule have.
+func (r *omissions) isOfOtherKinds(t *typed, e ast.Expr) bool {
+	if !isCall(e, operators.OptSelect) {
+		return false
+	}
+	args := e.AsCall().Args()
+	key, literal := expr.LiteralString(args[1])
+	o := r.all.object(t.typeOf(args[0]))
+	if literal && o != nil && o.parts != nil && r.all.fieldType(o.parts[0], key) == nil {
+		return true
+	}
+	return r.isOfOtherKinds(t, args[0])
+}
+
 // mayLackNode reports whether a value in a template shows that it may be left out: it may
 // be absent, or be an empty map or list of a kind of Kubernetes, which drops them.
 func (r *omissions) mayLackNode(n *source.Node, own bool, depth int) bool {

@@ -174,6 +174,13 @@ func (w walker) fields(n *source.Node, p *fieldSchema, where string) {
 		if w.partial == statusFields {
 			inner.partial = wholeValue
 		}
+		if p != nil && p.is == fielded && len(w.src.Others) > 0 && w.all.field(p, f.Key.Value) == nil {
+			inner.value(f.Value, nil, at)
+			if !w.ofOtherKinds(f.Value) {
+				w.below(p, f.Key, at)
+			}
+			continue
+		}
 		below := w.below(p, f.Key, at)
 		if f.Value != nil && f.Value.Kind != source.Null {
 			w.merges.unmergeable(below, f.Key.Pos, at)
@@ -186,6 +193,16 @@ func (w walker) fields(n *source.Node, p *fieldSchema, where string) {
 	if p != nil && w.partial == wholeValue {
 		w.required(n, p, where)
 	}
+}
+
+// ofOtherKinds reports whether the value of a field is never there: it is that of a field which only other kinds of the
+// rule have.
+func (w walker) ofOtherKinds(n *source.Node) bool {
+	if n == nil || n.Kind != source.Interp || len(n.Parts) > 1 {
+		return false
+	}
+	t := w.expressions.checked(n.Parts[0].Expr)
+	return t != nil && w.omissions.isOfOtherKinds(t, t.ast.Expr())
 }
 
 // surelyThere warns about a required field whose value may be absent.

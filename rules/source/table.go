@@ -81,6 +81,7 @@ type Table struct {
 	value  Value
 	shape  *Shape
 	values map[string]*yaml.Node // nil: the value is not a map
+	meant  []string              // by unknown keys; "" for those without a hint
 }
 
 // Table reads a map of a shape.
@@ -91,7 +92,6 @@ func (v Value) Table(sh *Shape) Table {
 		return t
 	}
 	t.values = make(map[string]*yaml.Node)
-	var meant []string
 	eachEntry(v, func(key String, n *yaml.Node) {
 		name := key.Value
 		if sh.Find(name) != nil {
@@ -99,15 +99,22 @@ func (v Value) Table(sh *Shape) Table {
 			return
 		}
 		v.ErrorAt(key.Pos, "unknown key %q", name).Hint = sh.hint(name)
-		meant = append(meant, sh.Meant(name))
+		t.meant = append(t.meant, sh.Meant(name))
 	})
 	for i := range sh.Keys {
-		// A misspelt key is one mistake: do not report it as missing as well.
-		if k := &sh.Keys[i]; k.Required && t.values[k.Name] == nil && !slices.Contains(meant, k.Name) {
-			v.Errorf("missing %s", k.Name)
+		if k := &sh.Keys[i]; k.Required {
+			t.Require(k.Name)
 		}
 	}
 	return t
+}
+
+// Require records an error if a key is missing.
+func (t Table) Require(key string) {
+	// A misspelt key is one mistake: do not report it as missing as well.
+	if t.values != nil && t.values[key] == nil && !slices.Contains(t.meant, key) {
+		t.value.Errorf("missing %s", key)
+	}
 }
 
 // IsMap reports whether the value is a map at all.

@@ -132,6 +132,8 @@ type Child struct {
 	Generate       []*Generated
 	Timeout        source.Duration // of an entry of finalize
 	Template       *source.Node    // a map whose apiVersion and kind are literal strings
+
+	changes bool // onChange is written, perhaps with a mistake
 }
 
 // An Iterator is one entry of forEach.

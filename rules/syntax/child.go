@@ -251,9 +251,7 @@ func readChild(v source.Value, sh *source.Shape, names *names) *Child {
 	if !template.Missing() {
 		c.Template = readTemplate(template, namingOf(t))
 	}
-	if _, written := t.Written("onChange"); !written && sh == &childShape {
-		checkPod(v, template)
-	}
+	_, c.changes = t.Written("onChange")
 	c.IgnoreFields = readIgnoreFields(t.Key("ignoreFields"), template, c.Template)
 	if p, _ := t.Written("ignoreFields"); c.OnChange.Value == keep && len(c.IgnoreFields) > 0 {
 		v.ErrorAt(p, "ignoreFields has no effect together with onChange: keep, which ignores every field").Hint = "remove it"
@@ -290,18 +288,6 @@ func namingOf(t source.Table) naming {
 		return numbered
 	}
 	return undecided
-}
-
-// checkPod requires onChange for a Pod, because almost none of its fields can be
-// changed.
-func checkPod(v, template source.Value) {
-	if template.Missing() || template.Peek("apiVersion").Scalar() != "v1" {
-		return
-	}
-	if kind := template.Peek("kind"); kind.Scalar() == "Pod" {
-		v.ErrorAt(kind.Pos(), "a Pod cannot be changed in place: say what to do").Hint = "write onChange: replace, keep or " +
-			"once"
-	}
 }
 
 // checkShared rejects what cannot be shared. Each primary would have its own opinion of

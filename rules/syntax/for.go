@@ -3,7 +3,6 @@ package syntax
 import (
 	"iter"
 	"regexp"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -238,18 +237,6 @@ func (f *For) differsFrom(others []For, v source.Value) {
 
 func (f *For) groupKind() schema.GroupKind {
 	return schema.FromAPIVersionAndKind(f.APIVersion.Value, f.Kind.Value).GroupKind()
-}
-
-// forEachOf returns the rule once for each of its kinds.
-func (r *Rule) forEachOf(kinds []For) []*Rule {
-	var all []*Rule
-	for i, f := range kinds {
-		one := *r
-		one.For, one.Others = f, slices.Delete(slices.Clone(kinds), i, i+1)
-		one.Digest = r.Digest.And(f.Digest)
-		all = append(all, &one)
-	}
-	return all
 }
 
 // Written returns the rules as they are written: each once for each of its kinds.

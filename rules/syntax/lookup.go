@@ -12,9 +12,9 @@ var lookupShape = source.Shape{
 	Doc: "An object that the rule reads by name, or a list of objects that it reads by selector.",
 	Keys: []source.Key{
 		{Name: "id", Required: true, Value: identifierName, Doc: "Names the object, or the list, in expressions."},
-		{Name: "apiVersion", Required: true, Value: apiVersionName,
-			Doc: "Group and version, like `apps/v1`, or `v1` for the core group."},
-		{Name: "kind", Required: true, Value: kindName, Doc: "The kind, like `ConfigMap`."},
+		{Name: "apiVersion", Value: apiVersionName, Doc: "Group and version, like `apps/v1`, or `v1` for the core group."},
+		{Name: "kind", Required: true, Value: kindName,
+			Doc: "The kind, like `ConfigMap`, or, without `apiVersion`, `self`: that of the primary."},
 		{Name: "namespace", Value: namespaceData, Doc: "The namespace. By default that of the primary; another one, " +
 			"or `\"\"` for all, needs `allow.read`. May contain `${...}`."},
 		{Name: "name", Value: filledData, Doc: "Looks up one object. May contain `${...}`. Use this, `names` or `selector`."},
@@ -27,6 +27,7 @@ var lookupShape = source.Shape{
 	},
 	More: source.Schema{
 		AnyOf: []*source.Schema{requiresKeys("name"), requiresKeys("names"), requiresKeys("selector")},
+		AllOf: []*source.Schema{versionUnlessSelf},
 		Dependencies: map[string]*source.Schema{
 			"name": {Properties: source.Properties{{Name: "selector"}, {Name: "names"},
 				{Name: "namespace", Value: source.FilledText}}},
@@ -62,8 +63,11 @@ func readLookup(v source.Value, names *names) *Lookup {
 	}
 	l := &Lookup{Pos: v.Pos(), Entry: v.Entry()}
 	l.ID, l.Unusable = names.readID(t.Key("id"))
-	l.APIVersion = readAPIVersion(t.Key("apiVersion"))
-	l.Kind = readKind(t.Key("kind"))
+	if l.Kind = readSelf(v); l.Kind.Value == "" {
+		t.Require("apiVersion")
+		l.APIVersion = readAPIVersion(t.Key("apiVersion"))
+		l.Kind = readKind(t.Key("kind"))
+	}
 	l.Namespace = readLookupNamespace(t.Key("namespace"))
 	if name := t.Key("name").Sentence(); name != nil && name.Kind == source.Text && name.Value == "" {
 		t.Key("name").Errorf("is empty")

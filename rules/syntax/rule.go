@@ -165,7 +165,7 @@ func (p *parser) readRule(v source.Value) {
 		rejectSharing(v, r.Children)
 	}
 	r.Lost, r.Nameless = names.lost, names.nameless
-	p.file.Rules = append(p.file.Rules, r.forEachOf(kinds)...)
+	p.file.Rules = append(p.file.Rules, r.forEachOf(kinds, v)...)
 }
 
 // readName reads the name of a rule, which is also the value of a label.

@@ -19,16 +19,18 @@ func IsOwn(key string) bool {
 var (
 	templateShape = source.Shape{
 		Keys: []source.Key{
-			{Name: "apiVersion", Required: true, Value: apiVersionName,
+			{Name: "apiVersion", Value: apiVersionName,
 				Doc: "Group and version, like `apps/v1`, or `v1` for the core group. Literal."},
 			{Name: "kind", Required: true, Value: kindName,
-				Doc: "The kind, like `Deployment`. Literal, because reconcel must know which kinds to watch."},
+				Doc: "The kind, like `Deployment`. Literal, because reconcel must know which kinds to watch. Without " +
+					"`apiVersion`, it may be `self`: the kind of the primary."},
 			{Name: "metadata", Required: true, Value: orComputed(metadataShape.Schema()),
 				Doc: "The name of the object, its namespace and its labels. May be one `${...}` in whose last map " +
 					"the name is written out, like `${merge(common, {\"name\": self.metadata.name})}`."},
 		},
 		Refused: []string{"status"},
 		Others:  anything,
+		More:    source.Schema{AllOf: []*source.Schema{versionUnlessSelf}},
 	}
 	// metadataShape is the metadata that a template may set.
 	metadataShape = source.Shape{Keys: []source.Key{
@@ -111,8 +113,10 @@ func readTemplate(v source.Value, nm naming) *source.Node {
 			v.ErrorAt(e.Key.Pos, "%s belongs beside template, not inside it", e.Key.Value).Hint = "indent it like template"
 		}
 	}
+	self := readSelf(v).Value != ""
 	for _, key := range []string{"apiVersion", "kind", "metadata"} {
 		switch value := v.Peek(key); {
+		case self && key != "metadata":
 		case value.Missing():
 			v.Errorf("missing %s", key)
 		case key == "apiVersion":

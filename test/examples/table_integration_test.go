@@ -236,6 +236,20 @@ var table = []example{
 		story: configPropagationStory,
 	},
 	{
+		name:      "mirror",
+		setup:     []string{"namespaces.yaml"},
+		resources: []string{"sources.yaml"},
+		global:    []string{"shop", "warehouse"},
+		children: []children{
+			{kind: "ConfigMap", count: 1, names: []string{"settings"}},
+			{kind: "Secret", count: 1, names: []string{"mail"}},
+		},
+		updates: []update{
+			{"ConfigMap", "settings", `{"data":{"REGION":"south"},"binaryData":{"logo":"AAEC"}}`, nil},
+			{"Secret", "mail", `{"metadata":{"annotations":{"platform.example.com/mirror-to":null}}}`, counts(children{"Secret", 0, nil})},
+		},
+	},
+	{
 		name:      "backup-on-delete",
 		setup:     []string{"secret.yaml"},
 		resources: []string{"database.yaml"},

@@ -156,6 +156,9 @@ func (c *completion) values() {
 func (c *completion) kinds(offer func(value, doc string)) {
 	apiVersion, kind := c.node.parent.find("apiVersion").text(), c.node.parent.find("kind").text()
 	seen := map[string]bool{}
+	if _, list := c.node.entry(); list != "" && list != "for" && c.node.key == "kind" && apiVersion == "" {
+		offer(syntax.Self, "the kind of the primary")
+	}
 	for _, k := range c.set.Kinds() {
 		value, fits := k.GVK.Kind, apiVersion == "" || k.GVK.GroupVersion().String() == apiVersion
 		if c.node.key == "apiVersion" {
@@ -302,6 +305,9 @@ func (n *node) entry() (entry *node, list string) {
 }
 
 func (n *node) gvk() runtimeschema.GroupVersionKind {
+	if version := n.find("apiVersion"); n.find("kind").text() == syntax.Self && version == nil {
+		n = n.primary()
+	}
 	return runtimeschema.FromAPIVersionAndKind(n.find("apiVersion").text(), n.find("kind").text())
 }
 

@@ -118,6 +118,8 @@ func TestCompletes(t *testing.T) {
 		{"fields of a patch", head + "  patch:\n    spec:\n      ‸", []string{"image", "mode"}, nil},
 		{"fields of several kinds", workloads + "  status:\n    ready: ${self.spec.‸}", []string{"paused", "serviceName", "template"}, nil},
 		{"nested fields of several kinds", workloads + "  status:\n    ready: ${self.status.‸}", []string{"readyReplicas", "unavailableReplicas", "currentRevision"}, nil},
+		{"kinds of a lookup", workloads + "  lookups:\n  - id: other\n    kind: ‸", []string{"self", "Deployment"}, nil},
+		{"fields of an object of the kind of self", workloads + "  children:\n  - id: copy\n    template:\n      kind: self\n      metadata: {name: x}\n      spec:\n        ‸", []string{"paused", "replicas"}, nil},
 		{"fields of a patch for several kinds", workloads + "  patch:\n    spec:\n      ‸", []string{"paused", "replicas"}, nil},
 		{"the selector of a rollout", head + "  rollout:\n    first:\n      ‸", []string{"matchLabels", "matchExpressions"}, []string{"first"}},
 		{"keys of commonMetadata", head + "  commonMetadata:\n    ‸", []string{"labels", "annotations"}, []string{"name"}},
