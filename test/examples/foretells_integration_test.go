@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os/exec"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,7 +70,7 @@ func (w *world) disturb() (done []string) {
 		case c.OnChange == "keep":
 		case i > 0 && i == len(made)-1 && slices.Contains(childless, u.GetKind()):
 			w.delete(u)
-			w.gone(u.GetAPIVersion(), u.GetKind(), u.GetName())
+			w.gone(u.GetAPIVersion(), u.GetKind(), strings.TrimPrefix(u.GetNamespace()+"/"+u.GetName(), "/"))
 			done = append(done, describe(u)+": deleted")
 		default:
 			done = append(done, describe(u)+": "+w.edit(*u, c))

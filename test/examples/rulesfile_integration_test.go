@@ -104,9 +104,15 @@ func (w *world) childKinds() (kinds []schema.GroupVersionKind) {
 	for _, r := range w.read {
 		for _, list := range [][]child{r.Children, r.Finalize} {
 			for _, c := range list {
-				if kind := c.Template.gvk(); !seen[kind] {
-					seen[kind] = true
-					kinds = append(kinds, kind)
+				of := selections{c.Template}
+				if c.Template.Kind == "self" {
+					of = r.For
+				}
+				for _, m := range of {
+					if kind := m.gvk(); !seen[kind] {
+						seen[kind] = true
+						kinds = append(kinds, kind)
+					}
 				}
 			}
 		}
