@@ -88,13 +88,13 @@ func validateForty(tb testing.TB, rulesFolder, crdFolder string) time.Duration {
 }
 
 // TestFortyFilesAreQuick measures CPU time, which depends little on other load on the
-// machine.
+// machine. It tries more often above the limit.
 func TestFortyFilesAreQuick(t *testing.T) {
 	race.Skip(t)
 	const limit = time.Second // about a third of it on a machine that does nothing else
 	rulesFolder, crdFolder := fortyFiles(t)
 	best := validateForty(t, rulesFolder, crdFolder)
-	for range 2 {
+	for i := 0; i < 2 || i < 9 && best > limit; i++ {
 		best = min(best, validateForty(t, rulesFolder, crdFolder))
 	}
 	t.Log(best)

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"reconcel/test/cputime"
 	"reconcel/test/race"
 )
 
@@ -281,9 +281,9 @@ func measure(limit time.Duration, f func()) (cpu time.Duration, memory uint64) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		start := processorTime()
+		start := cputime.Used()
 		f()
-		took := processorTime() - start
+		took := cputime.Used() - start
 		runtime.ReadMemStats(&after)
 		if i == 0 || took < cpu {
 			cpu = took
@@ -294,14 +294,6 @@ func measure(limit time.Duration, f func()) (cpu time.Duration, memory uint64) {
 		}
 	}
 	return cpu, memory
-}
-
-func processorTime() time.Duration {
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		panic(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // complaint returns the first error of a rendering.

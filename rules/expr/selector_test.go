@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reconcel/rules/source"
+	"reconcel/test/cputime"
 )
 
 // TestSelects selects objects by selectors in all of their forms.
@@ -101,12 +102,12 @@ func TestBytesAsKeys(t *testing.T) {
 func TestManySelectors(t *testing.T) {
 	vars := world()
 	vars["self"] = object{"metadata": object{"labels": object{}}, "spec": object{"text": "a in (" + strings.Repeat("b,", 50_000) + "c)"}}
-	start := time.Now()
+	start := cputime.Used()
 	got := eval(t, compile(t, `lists.range(500).map(i, selects(self.spec.text, self))`, shapes()), vars)
 	if !strings.Contains(got, "cost more than their budget") && !strings.Contains(got, "selects() has too much to process") {
 		t.Errorf("got %.200s", got)
 	}
-	if took := time.Since(start); took > time.Minute {
+	if took := cputime.Used() - start; took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
 }

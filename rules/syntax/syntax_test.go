@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reconcel/rules/source"
+	"reconcel/test/cputime"
 )
 
 const head = `apiVersion: reconcel.dev/v1alpha1
@@ -194,10 +195,10 @@ func TestLargeFiles(t *testing.T) {
 		"many unclosed": head + "  status: {a: [" + strings.Repeat(`"${a",`, 30_000) + "]}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			start := time.Now()
+			start := cputime.Used()
 			_, err := Parse([]source.File{{Name: "x.yaml", Data: []byte(data)}})
 			_ = report(t, err)
-			if took := time.Since(start); took > 10*time.Second {
+			if took := cputime.Used() - start; took > 10*time.Second {
 				t.Errorf("takes %v", took)
 			} else {
 				t.Log(took)
