@@ -5,13 +5,16 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // TestWaitersShareARequest has many wait for kinds that come after a while.
-func TestWaitersShareARequest(t *testing.T) {
+func TestWaitersShareARequest(t *testing.T) { synctest.Test(t, testWaitersShareARequest) }
+
+func testWaitersShareARequest(t *testing.T) {
 	var asked atomic.Int64
 	var tag atomic.Value
 	tag.Store("first")
@@ -31,7 +34,7 @@ func TestWaitersShareARequest(t *testing.T) {
 			}
 		})
 	}
-	<-time.After(1500 * time.Millisecond)
+	time.Sleep(1500 * time.Millisecond)
 	if n := woken.Load(); n > 0 {
 		t.Errorf("%d woke up though nothing has changed", n)
 	}
@@ -47,7 +50,9 @@ func TestWaitersShareARequest(t *testing.T) {
 }
 
 // TestWaitingWithoutTags waits at an API server that gives its answers no tag.
-func TestWaitingWithoutTags(t *testing.T) {
+func TestWaitingWithoutTags(t *testing.T) { synctest.Test(t, testWaitingWithoutTags) }
+
+func testWaitingWithoutTags(t *testing.T) {
 	a := &Waiter{ask: func(context.Context, string) (string, error) { return "", nil }}
 	began := time.Now()
 	if !a.Wait(t.Context(), a.Mark(), NoKindError{}) {

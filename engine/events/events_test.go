@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -27,22 +26,24 @@ import (
 	"k8s.io/utils/clock"
 
 	"reconcel/engine/leader"
+	"reconcel/test/e2e"
 )
 
 // TestLastEventsAreSent records an Event and stops: it is with the API server by
 // then, however slow that is.
-func TestLastEventsAreSent(t *testing.T) {
+func TestLastEventsAreSent(t *testing.T) { synctest.Test(t, testLastEventsAreSent) }
+
+func testLastEventsAreSent(t *testing.T) {
 	sent := make(chan struct{}, 1)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := e2e.Handled{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-time.After(200 * time.Millisecond):
 			sent <- struct{}{}
 		case <-r.Context().Done():
 		}
 		w.WriteHeader(http.StatusBadRequest) // It is not to be tried again.
-	}))
-	defer server.Close()
-	client, err := eventsclient.NewForConfig(&rest.Config{Host: server.URL})
+	})}
+	client, err := eventsclient.NewForConfig(&rest.Config{Host: "https://api.invalid", Transport: server})
 	if err != nil {
 		t.Fatal(err)
 	}

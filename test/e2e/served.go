@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -55,6 +56,19 @@ func (s Served) RoundTrip(r *http.Request) (*http.Response, error) {
 		StatusCode: code, Status: http.StatusText(code), Header: http.Header{"Content-Type": {"application/json"}},
 		Body: body, Request: r,
 	}, nil
+}
+
+// Handled are the answers of a handler, without a network: while it waits, the time of a test in a bubble goes on.
+type Handled struct{ http.Handler }
+
+// RoundTrip implements http.RoundTripper.
+func (h Handled) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return w.Result(), nil
 }
 
 func (s Served) answer(r *http.Request) (io.ReadCloser, error) {

@@ -10,6 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	builtin "reconcel/rules/schema"
+	"reconcel/sim"
 )
 
 // TestTimersMoveAlong arms timers and moves the clock.
@@ -48,13 +51,27 @@ func TestTimersMoveAlong(t *testing.T) {
 	})
 }
 
-// TestAdvanceStopsWhereSomethingIsDue lets something happen every ten minutes.
-func TestAdvanceStopsWhereSomethingIsDue(t *testing.T) {
-	s, err := Start(Options{ReadyAfter: time.Second})
+// clocked returns the parts of a server that move the clock.
+func clocked(t *testing.T) *Server {
+	t.Helper()
+	kinds, err := sim.NewKinds(builtin.Builtin())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Stop()
+	s := &Server{Clock: NewClock()}
+	if s.Cluster, err = sim.New(sim.Options{Kinds: kinds, Clock: s.Clock, History: history}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestAdvanceStopsWhereSomethingIsDue lets something happen every ten minutes.
+func TestAdvanceStopsWhereSomethingIsDue(t *testing.T) {
+	synctest.Test(t, testAdvanceStopsWhereSomethingIsDue)
+}
+
+func testAdvanceStopsWhereSomethingIsDue(t *testing.T) {
+	s := clocked(t)
 	began := s.Clock.Now()
 	var times []time.Duration
 	again := make(chan struct{})
@@ -95,12 +112,10 @@ func TestClockNeverGoesBack(t *testing.T) {
 }
 
 // TestAdvanceAwaitsSlowClients has a client that takes a while to do what is due at the end.
-func TestAdvanceAwaitsSlowClients(t *testing.T) {
-	s, err := Start(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Stop()
+func TestAdvanceAwaitsSlowClients(t *testing.T) { synctest.Test(t, testAdvanceAwaitsSlowClients) }
+
+func testAdvanceAwaitsSlowClients(t *testing.T) {
+	s := clocked(t)
 	namespaces := s.Cluster.Client("slow").Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
 	due := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "due"}}}
 	s.Clock.AfterFunc(time.Minute, func() {
