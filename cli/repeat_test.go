@@ -17,6 +17,7 @@ import (
 type watching struct {
 	t    *testing.T
 	cmd  *exec.Cmd
+	out  *os.File
 	text *bufio.Scanner
 }
 
@@ -32,16 +33,16 @@ func startWatching(t *testing.T, args ...string) *watching {
 		t.Fatal(err)
 	}
 	_ = w.Close()
-	if err := r.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = r.Close() })
-	return &watching{t, cmd, bufio.NewScanner(io.Reader(r))}
+	return &watching{t, cmd, r, bufio.NewScanner(io.Reader(r))}
 }
 
 // await reads until a line matches.
 func (w *watching) await(pattern string) {
 	w.t.Helper()
+	if err := w.out.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		w.t.Fatal(err)
+	}
 	for re := regexp.MustCompile(pattern); w.text.Scan(); {
 		w.t.Log(w.text.Text())
 		if re.MatchString(w.text.Text()) {

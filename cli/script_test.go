@@ -97,7 +97,7 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 // await URL CODE REGEXP polls until the response is as expected.
 func await(ts *testscript.TestScript, _ bool, args []string) {
 	url, code, pattern := args[0], args[1], regexp.MustCompile(args[2])
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(patience)
 	last := "no answer"
 	for time.Now().Before(deadline) {
 		if response, err := http.Get(url); err == nil {

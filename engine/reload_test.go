@@ -83,7 +83,7 @@ func TestReloadTellsWhatItWaitsFor(t *testing.T) {
 	e.Plan.Store(next)
 	retired := make(chan bool, 1)
 	go func() { retired <- e.retire(t.Context(), old) }()
-	e2e.Eventually(t, "the engine to say what it waits for", 20*time.Second, func() error {
+	e2e.Eventually(t, "the engine to say what it waits for", e2e.Patience, func() error {
 		const want = "changed rules wait for reconciliations in progress: Foo/default/example"
 		if said := e.problems(next); !slices.Contains(said, want) {
 			return fmt.Errorf("it says %q", said)

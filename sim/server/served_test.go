@@ -36,7 +36,7 @@ var builtinKinds = sync.OnceValue(func() *sim.Kinds {
 })
 
 // soon is the deadline of what a server does at once. It is long, because other tests use the machine, too.
-const soon = 30 * time.Second
+const soon = 2 * time.Minute
 
 // A served is a cluster in memory that is served on loopback.
 type served struct {

@@ -3,6 +3,8 @@ package faultproxy_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"reconcel/test/e2e"
 	"reconcel/test/faultproxy"
 )
 
@@ -92,27 +95,50 @@ func TestRequestIsDelayed(t *testing.T) {
 	}
 }
 
-// giveUp sends a request that the client gives up after a while.
-func giveUp(t *testing.T, method, url string) error {
+// giveUp sends a request that the client gives up when it has had the fault for a while.
+func giveUp(t *testing.T, in *faultproxy.Injected, method, url string) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err == nil {
-		_ = response.Body.Close()
+	before, _ := in.Hits()
+	answered := make(chan error, 1)
+	go func() {
+		response, err := http.DefaultClient.Do(request)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		answered <- err
+	}()
+	awaitHits(t, in, before+1)
+	select {
+	case err := <-answered:
+		return err
+	case <-time.After(50 * time.Millisecond):
 	}
-	return err
+	cancel()
+	return <-answered
+}
+
+// awaitHits waits until so many requests had the fault.
+func awaitHits(t *testing.T, in *faultproxy.Injected, n int) {
+	t.Helper()
+	e2e.Eventually(t, fmt.Sprintf("%d requests to have the fault", n), e2e.Patience, func() error {
+		if hits, _ := in.Hits(); hits < n {
+			return fmt.Errorf("%d have it", hits)
+		}
+		return nil
+	})
 }
 
 func TestBlackholeSendsNoHeaders(t *testing.T) {
 	api, proxy := start(t)
 	in := proxy.Inject(onPods, faultproxy.Fault{Effect: faultproxy.Blackhole})
 	for _, url := range []string{pods, pods + "?watch=true"} {
-		if err := giveUp(t, "GET", proxy.URL()+url); err == nil {
+		if err := giveUp(t, in, "GET", proxy.URL()+url); err == nil {
 			t.Errorf("%s was answered", url)
 		}
 	}
@@ -121,9 +147,7 @@ func TestBlackholeSendsNoHeaders(t *testing.T) {
 	}
 	cut := make(chan string, 1)
 	go func() { cut <- outcome(t, proxy, "GET") }()
-	for hits := 0; hits < 3; hits, _ = in.Hits() {
-		time.Sleep(time.Millisecond)
-	}
+	awaitHits(t, in, 3)
 	in.Lift()
 	if got := <-cut; got != "cut" {
 		t.Errorf("a request in the hole: got %s, want cut", got)
@@ -133,18 +157,19 @@ func TestBlackholeSendsNoHeaders(t *testing.T) {
 func TestLateWriteReachesTheServerAfterItsClientHasGone(t *testing.T) {
 	api, proxy := start(t)
 	in := proxy.Inject(onPods, faultproxy.Fault{Effect: faultproxy.Late, Milliseconds: 60_000})
-	if err := giveUp(t, "POST", proxy.URL()+pods); err == nil {
+	if err := giveUp(t, in, "POST", proxy.URL()+pods); err == nil {
 		t.Error("a late write was answered")
 	}
 	if asked := api.wasAsked(); len(asked) != 0 {
 		t.Errorf("the server was asked %q too early", asked)
 	}
 	in.Lift()
-	for deadline := time.Now().Add(10 * time.Second); len(api.wasAsked()) == 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the write never reached the server")
+	e2e.Eventually(t, "the write to reach the server", e2e.Patience, func() error {
+		if len(api.wasAsked()) == 0 {
+			return errors.New("it was not asked")
 		}
-	}
+		return nil
+	})
 }
 
 // TestBodyWithAnID reads two answers: each has another text.

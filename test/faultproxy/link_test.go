@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"path/filepath"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"reconcel/test/e2e"
 	"reconcel/test/faultproxy"
 )
 
@@ -60,8 +62,8 @@ func wasAsked(t *testing.T, asked <-chan string) string {
 	select {
 	case path := <-asked:
 		return path
-	case <-time.After(10 * time.Second):
-		t.Fatal("the server was not asked for anything within 10 s")
+	case <-time.After(e2e.Patience):
+		t.Fatalf("the server was not asked for anything within %s", e2e.Patience)
 		return ""
 	}
 }
@@ -72,8 +74,11 @@ func TestLinkDeliversLate(t *testing.T) {
 		t.Fatalf("without orders: %v", err)
 	}
 	link.Hold(faultproxy.ToServer)
-	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	short, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	short = httptrace.WithClientTrace(short, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) {
+		time.AfterFunc(50*time.Millisecond, cancel)
+	}})
 	if err := get(short, "/late"); err == nil {
 		t.Error("a request that is held was answered")
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"reconcel/test/e2e"
 )
 
 func write(t *testing.T, path, text string) {
@@ -22,7 +24,7 @@ func TestBusyFolder(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "rules.yaml")
 	write(t, file, "a")
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	started, looks, found := time.Now(), 0, make(chan string)
 	go func() {

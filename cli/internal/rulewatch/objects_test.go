@@ -197,7 +197,7 @@ func (s *stage) mustStart() *rules.Program {
 func (s *stage) eventually(what string, so func() bool) {
 	s.Helper()
 	if !eventually(s.T, so) {
-		s.Fatalf("not after 10 s: %s", what)
+		s.Fatalf("not after %s: %s", e2e.Patience, what)
 	}
 }
 
@@ -216,7 +216,7 @@ func (s *stage) follows(names string, wrong ...string) {
 			return !strings.Contains(strings.Join(errs, "\n"), part)
 		})
 	}) {
-		s.Fatalf("after 10 s the rules %q are active, want %q; and this is wrong, want %q:\n%s\n\n%s", got, names, wrong, strings.Join(errs, "\n"), s.log)
+		s.Fatalf("after %s the rules %q are active, want %q; and this is wrong, want %q:\n%s\n\n%s", e2e.Patience, got, names, wrong, strings.Join(errs, "\n"), s.log)
 	}
 }
 

@@ -33,8 +33,8 @@ func TestRulesThatCannotBeActiveYet(t *testing.T) {
 	for n := range 2 {
 		select {
 		case <-tries:
-		case <-time.After(10 * time.Second):
-			t.Fatalf("after 10 s there were %d tries, want 2", n)
+		case <-time.After(e2e.Patience):
+			t.Fatalf("after %s there were %d tries, want 2", e2e.Patience, n)
 		}
 	}
 	awaitValue(t, metrics, 0)
@@ -99,10 +99,10 @@ func TestRulesFromAPipe(t *testing.T) {
 	if len(unread) > 0 || len(sources) != 1 {
 		t.Fatalf("read %v, %v", sources, unread)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), e2e.Patience)
 	defer cancel()
 	New(w, rules.Compile(sources)).Start(ctx).Wait()
 	if ctx.Err() != nil {
-		t.Error("a pipe is still watched after 10 s")
+		t.Errorf("a pipe is still watched after %s", e2e.Patience)
 	}
 }
