@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -84,6 +85,17 @@ func (p *Program) Compose(others ...*Rule) *Program {
 	}
 	composed.reads = composed.computeReads()
 	return composed
+}
+
+// Sorted returns the program with the rules for each kind in another order.
+func (p *Program) Sorted(compare func(a, b *Rule) int) *Program {
+	sorted := *p
+	sorted.primaries = nil
+	for _, primary := range p.primaries {
+		sorted.primaries = append(sorted.primaries,
+			&Primary{GVK: primary.GVK, Rules: slices.SortedStableFunc(slices.Values(primary.Rules), compare)})
+	}
+	return &sorted
 }
 
 // adopt adds a rule. A kind is watched in one version, that of the program.

@@ -44,28 +44,41 @@ func (s *Source) AreSingle() bool {
 
 // KeepOthers adds the running rules of other objects to those of single objects, which do not change them. running is
 // nil if their text is unknown. Of other rules, it notes which objects and files they lack. before are the rules to
-// compare with, or nil: those that run. It returns the others.
-func (s *Source) KeepOthers(running *rules.Program, before *rules.Loaded) (others []*rules.Rule, err error) {
+// compare with, or nil: those that run. KeepOthers returns the former with those of other objects.
+func (s *Source) KeepOthers(running *rules.Program, before *rules.Loaded) (against *rules.Program, err error) {
 	loaded, given := *s.Rules, s.given(before)
+	if before != nil {
+		against = before.Program
+	}
 	switch {
 	case running == nil && before == nil && s.AreSingle():
 		loaded.Program = loaded.Program.AsIncomplete()
 		s.Rules = &loaded
 		return nil, nil
 	case running == nil, before != nil && !s.AreSingle():
-		return nil, nil
+		return against, nil
 	}
 	all := rulesOf([]*rules.Program{running})
-	ofObject := func(r *rules.Rule) bool { return r.Origin.Object != "" }
+	objects := slices.ContainsFunc(all, func(r *rules.Rule) bool { return r.Origin.Object != "" })
 	isGiven := func(r *rules.Rule) bool { return given.objects[r.Origin.Object] }
-	if !s.AreSingle() || !slices.ContainsFunc(all, ofObject) {
+	var others []*rules.Rule
+	if objects && s.AreSingle() {
+		others = slices.DeleteFunc(slices.Clone(all), isGiven)
+	}
+	if objects {
+		loaded.Program = asRun(loaded.Program, others)
+		s.Rules = &loaded
+	}
+	if objects && before != nil {
+		against = asRun(against, others)
+	}
+	if !s.AreSingle() || !objects {
 		if before == nil {
 			s.noteLacking(all, given)
 		}
-		return nil, nil
+		return against, nil
 	}
 	names := map[string]bool{}
-	others = slices.DeleteFunc(slices.Clone(all), isGiven)
 	for _, r := range others {
 		if given.rules[r.Name] {
 			return nil, exit.Failure(fmt.Errorf("rule %q is also in %s, which runs it: remove it there, and give its file with "+
@@ -74,11 +87,15 @@ func (s *Source) KeepOthers(running *rules.Program, before *rules.Loaded) (other
 		names[nameOf(r.Origin)] = true
 	}
 	if len(others) > 0 {
-		loaded.Program = loaded.Program.Compose(others...)
-		s.Rules = &loaded
 		s.Note("not in -f, so their rules stay as they are: %s", firstOf(names))
 	}
-	return others, nil
+	return against, nil
+}
+
+// asRun returns a program with the rules of others, in the order in which run has them: files come first, then objects
+// by name.
+func asRun(p *rules.Program, others []*rules.Rule) *rules.Program {
+	return p.Compose(others...).Sorted(func(a, b *rules.Rule) int { return cmp.Compare(a.Origin.Object, b.Origin.Object) })
 }
 
 // noteLacking notes which objects and files are not given with -f, if some of the running ones are.

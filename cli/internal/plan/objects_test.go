@@ -105,3 +105,40 @@ func TestPlanOfSingleObjects(t *testing.T) {
 		t.Errorf("a rule that another object has: %v", err)
 	}
 }
+
+// TestPlanReconcilesWhatRunReconciles changes a rule that selects one of three resources. The order of the rules is that
+// of the objects, as in run: in whatever order files have them, no other resource is reconciled.
+func TestPlanReconcilesWhatRunReconciles(t *testing.T) {
+	selecting := func(object, value string) string {
+		return strings.Replace(ofAccounts(object, value), "kind: ServiceAccount}", "kind: ServiceAccount, when: self.metadata.name == 'x'}", 1)
+	}
+	one, two := ofAccounts("one", "a"), ofAccounts("two", "a")
+	var accounts []string
+	for _, name := range []string{"x", "y", "z"} {
+		accounts = append(accounts, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: "+name+", namespace: team}}")
+	}
+	f := newFleet(t, loadTexts(t, map[string]string{"Rules home/one": one, "Rules home/three": selecting("three", "a"), "Rules home/two": two}).Program,
+		accounts...)
+	three := selecting("three", "b")
+	for name, test := range map[string]struct {
+		texts, before map[string]string
+		folders       bool
+	}{
+		"one object":             {texts: map[string]string{"three.yaml": three}},
+		"two objects":            {texts: map[string]string{"1.yaml": two, "2.yaml": three}},
+		"a folder":               {texts: map[string]string{"rules/1.yaml": two, "rules/2.yaml": three, "rules/3.yaml": one}, folders: true},
+		"one object and another": {texts: map[string]string{"three.yaml": three}, before: map[string]string{"three.yaml": selecting("three", "a")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.T = t
+			o := f.options(loadTexts(t, test.texts))
+			o.Folders = test.folders
+			if test.before != nil {
+				o.Against, o.AgainstName = loadTexts(t, test.before), "before"
+			}
+			if r := f.plan(o); r.Resources.Reconciled != 1 || r.Resources.Changed != 1 || r.Already != 0 {
+				t.Errorf("%+v, %d already", r.Resources, r.Already)
+			}
+		})
+	}
+}

@@ -39,12 +39,12 @@ func (c *comparison) findRunning(ctx context.Context) (r running, err error) {
 		}
 		r.program = r.stored.Running()
 	}
-	others, err := c.KeepOthers(r.program, c.Against)
+	against, err := c.KeepOthers(r.program, c.Against)
 	if err != nil {
 		return r, err
 	}
 	if c.Against != nil {
-		r.program, r.from = c.Against.Program.Compose(others...), c.AgainstName
+		r.program, r.from = against, c.AgainstName
 		if d := changeOf(r.active, r.program); d != nil && len(d.Added)+len(d.Changed)+len(d.Removed) > 0 {
 			others := slices.Sorted(slices.Values(slices.Concat(d.Added, d.Changed, d.Removed)))
 			c.Note("other rules than those of %s run in the cluster: %s", c.AgainstName, strings.Join(others, ", "))
