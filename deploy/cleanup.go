@@ -125,7 +125,7 @@ func (p *Permissions) toCleanUp() Permits {
 	all := Permits{}
 	for _, one := range p.flat() {
 		if one.account == (rules.Account{}) && slices.Contains(toCleanUp, one.verb) {
-			all[Permit{one.target.Group, one.target.path(), one.target.Name, one.verb}] = true
+			all[one.target.Permit(one.verb)] = true
 		}
 	}
 	return all

@@ -50,6 +50,9 @@ func (t Target) String() string {
 // path returns the resource and its subresource as in a role.
 func (t Target) path() string { return strings.TrimSuffix(t.Resource+"/"+t.Subresource, "/") }
 
+// Permit returns the permission for one verb.
+func (t Target) Permit(verb string) Permit { return Permit{t.Group, t.path(), t.Name, verb} }
+
 // An Access has the verbs that are needed for one target.
 type Access struct {
 	Target

@@ -3,15 +3,14 @@ package cleanuprole
 import (
 	"context"
 	"maps"
-	"strings"
 	"time"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"reconcel/cli/internal/cluster"
 	"reconcel/deploy"
 	"reconcel/engine/access"
 	"reconcel/engine/answer"
@@ -102,19 +101,12 @@ func (r *role) write(ctx context.Context, live *unstructured.Unstructured, there
 
 // addHeld adds the permissions that the process holds.
 func (r *role) addHeld(ctx context.Context, to, some deploy.Permits) error {
-	resource := authorizationv1.SchemeGroupVersion.WithResource("selfsubjectaccessreviews")
 	for permit := range some {
-		name, sub, _ := strings.Cut(permit.Resource, "/")
-		review := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": authorizationv1.SchemeGroupVersion.String(), "kind": "SelfSubjectAccessReview",
-			"spec": map[string]any{"resourceAttributes": map[string]any{"namespace": r.namespace, "verb": permit.Verb,
-				"group": permit.Group, "resource": name, "subresource": sub, "name": permit.Name}},
-		}}
-		answer, err := r.Client.Resource(resource).Create(ctx, review, metav1.CreateOptions{})
+		held, err := cluster.Holds(ctx, r.Client, permit, r.namespace)
 		if err != nil {
 			return err
 		}
-		if allowed, _, _ := unstructured.NestedBool(answer.Object, "status", "allowed"); allowed {
+		if held {
 			to[permit] = true
 		}
 	}

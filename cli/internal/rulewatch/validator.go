@@ -11,9 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	authorization "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"reconcel/cli/internal/cluster"
@@ -283,7 +282,7 @@ func (v *Validator) logMissing(ctx context.Context, needed []deploy.Access) []de
 func (v *Validator) lacking(ctx context.Context, needed []deploy.Access) (missing []deploy.Access, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
-	client, err := authorization.NewForConfig(v.Config)
+	client, err := dynamic.NewForConfig(v.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -297,38 +296,22 @@ func (v *Validator) lacking(ctx context.Context, needed []deploy.Access) (missin
 			in = []string{a.Namespace}
 		}
 		for _, namespace := range in {
-			verbs, err := denied(ctx, client.SelfSubjectAccessReviews(), a, namespace)
-			if err != nil {
-				return missing, err
+			lack := a
+			lack.Namespace, lack.Verbs = namespace, nil
+			for _, verb := range a.Verbs {
+				held, err := cluster.Holds(ctx, client, a.Permit(verb), namespace)
+				if err != nil {
+					return missing, err
+				}
+				if !held {
+					lack.Verbs = append(lack.Verbs, verb)
+				}
 			}
-			if len(verbs) > 0 {
-				lack := a
-				lack.Namespace, lack.Verbs = namespace, verbs
+			if len(lack.Verbs) > 0 {
 				missing = append(missing, lack)
 			}
 		}
 	}
 	v.missing.Store(&missing)
 	return missing, nil
-}
-
-// denied returns the verbs that this process lacks in a namespace; "" is all
-// namespaces.
-func denied(ctx context.Context, reviews authorization.SelfSubjectAccessReviewInterface, a deploy.Access,
-	namespace string) (verbs []string, err error) {
-	for _, verb := range a.Verbs {
-		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-			ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: namespace, Verb: verb, Group: a.Group, Resource: a.Resource, Subresource: a.Subresource, Name: a.Name,
-			},
-		}}
-		answer, err := reviews.Create(ctx, review, metav1.CreateOptions{})
-		if err != nil {
-			return nil, err
-		}
-		if !answer.Status.Allowed {
-			verbs = append(verbs, verb)
-		}
-	}
-	return verbs, nil
 }
