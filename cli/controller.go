@@ -78,6 +78,7 @@ func (c controller) run(ctx context.Context, stop func()) error {
 		Workers: c.workers.Value, ReapplyEvery: time.Duration(c.reapply.Value), MaxDeletions: &c.deletions.Value,
 		Events: access.EventFilter(c.events.Value), Metrics: metrics,
 		DryRun: dry, Clock: c.clock, Retain: func(ctx context.Context, r access.Remains) { cleanup.Keep(ctx, r) },
+		Retained: func(programs []*rules.Program) bool { return cleanup.Keeps(programs) },
 	}, first)
 	if err != nil {
 		return exit.Failure(err)

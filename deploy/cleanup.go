@@ -89,6 +89,16 @@ func (p Permit) Of() runtimeschema.GroupResource {
 // Permits is a set of permissions.
 type Permits map[Permit]bool
 
+// Contains reports whether it has all of some permissions.
+func (p Permits) Contains(some Permits) bool {
+	for permit := range some {
+		if !p[permit] {
+			return false
+		}
+	}
+	return true
+}
+
 // CleanupNeeds returns what the engine needs to remove all that a program makes, and the kinds that are unknown.
 func CleanupNeeds(program *rules.Program, kinds *schema.Set) (Permits, []runtimeschema.GroupVersionKind) {
 	n := &needs{kinds: kinds, permissions: newPermissions()}

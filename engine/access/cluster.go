@@ -224,9 +224,11 @@ type Options struct {
 	// which returns it. nil approves the program of New.
 	Approve func(context.Context) (*rules.Program, error)
 
-	// Retain is told what rules make and what is left of others: before rules become active, and every few seconds while
-	// they are. Only a process that writes calls it, and not more than once at a time. nil is told nothing.
-	Retain func(context.Context, Remains)
+	// Retain is told what rules make and what is left of others: every few seconds while they are active, and before that
+	// unless Retained reports that they do not need it, because rules wait for it. Only a process that writes calls Retain,
+	// and not more than once at a time. nil is told nothing.
+	Retain   func(context.Context, Remains)
+	Retained func([]*rules.Program) bool // sends no request; safe for concurrent use; nil: false
 
 	DryRun plan.DryRun // nil: this process writes when it leads
 

@@ -26,10 +26,7 @@ func (c *Cluster) Retain(ctx context.Context, pl *plan.Plan) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, plan.WriteTimeout)
 	defer cancel()
-	programs := []*rules.Program{pl.Loaded}
-	if pl.Program != pl.Loaded {
-		programs = append(programs, pl.Program)
-	}
+	programs := programsOf(pl)
 	c.Options.Retain(ctx, Remains{Programs: programs, Left: func(ctx context.Context) (inventory.Left, error) {
 		left, err := c.Inventory.Left(ctx, programs)
 		if err != nil {
@@ -42,6 +39,19 @@ func (c *Cluster) Retain(ctx context.Context, pl *plan.Plan) {
 		}
 		return left, nil
 	}})
+}
+
+// Retained reports whether the rules of a plan need not wait for Retain.
+func (c *Cluster) Retained(pl *plan.Plan) bool {
+	return c.Options.Retained != nil && c.Options.Retained(programsOf(pl))
+}
+
+// programsOf returns all versions of the rules of a plan.
+func programsOf(pl *plan.Plan) []*rules.Program {
+	if pl.Program == pl.Loaded {
+		return []*rules.Program{pl.Loaded}
+	}
+	return []*rules.Program{pl.Loaded, pl.Program}
 }
 
 // mayBeMarked reports whether a primary has a finalizer, an annotation or fields of reconcel, as far as it is known.

@@ -24,6 +24,7 @@ type Admission struct {
 	Router  *queue.Router
 
 	settling        sync.Mutex             // held while rules are admitted
+	retaining       sync.Mutex             // held while Options.Retain runs
 	reportedRefused map[plan.RuleOf]string // reported refused rules, with their key
 }
 

@@ -19,19 +19,21 @@ func (a *Admission) settle(ctx context.Context, pl, old *plan.Plan) (err error) 
 	a.settling.Lock()
 	defer a.settling.Unlock()
 	if old != nil {
-		old.Superseded = true
-		defer func() { old.Superseded = err == nil }()
+		old.Superseded.Store(true)
+		defer func() { old.Superseded.Store(err == nil) }()
 	}
-	a.Cluster.Retain(ctx, pl) // Before the inventory has more to clean up.
+	if !a.Cluster.Retained(pl) {
+		a.Retain(ctx, pl) // Before the inventory has more to clean up.
+	}
 	_, err = a.renewAdmission(ctx, pl, nil)
 	return err
 }
 
 // Retain tells Options.Retain what a plan makes and leaves behind, unless another plan replaces it.
 func (a *Admission) Retain(ctx context.Context, pl *plan.Plan) {
-	a.settling.Lock()
-	defer a.settling.Unlock()
-	if !pl.Superseded {
+	a.retaining.Lock()
+	defer a.retaining.Unlock()
+	if !pl.Superseded.Load() {
 		a.Cluster.Retain(ctx, pl)
 	}
 }
@@ -173,7 +175,7 @@ func (a *Admission) Recheck(ctx context.Context, pl *plan.Plan) {
 func (a *Admission) reconsider(ctx context.Context, pl *plan.Plan) error {
 	a.settling.Lock()
 	defer a.settling.Unlock()
-	if pl.Superseded {
+	if pl.Superseded.Load() {
 		return nil
 	}
 	before := pl.Admitted.Load()

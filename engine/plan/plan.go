@@ -26,7 +26,7 @@ type Plan struct {
 
 	passes     passes                          // reconciliations in progress that use it
 	Admitted   atomic.Pointer[AdmissionResult] // nil: this process does not write
-	Superseded bool                            // another plan replaces it; guarded by Engine.settling
+	Superseded atomic.Bool                     // another plan replaces it
 	Unchecked  chan struct{}                   // requests a check of objects that the admission result does not cover
 	Stop       func()                          // stops its background work and waits for the end
 }

@@ -34,6 +34,9 @@ type Options struct {
 	Events access.EventFilter
 	// MaxDeletions is that of the controller; nil: its default.
 	MaxDeletions *intstr.IntOrString
+	// Retain and Retained are those of the controller, which asks when its rules change. They may be nil.
+	Retain   func(context.Context, access.Remains)
+	Retained func([]*rules.Program) bool
 	// Coverage records which expressions ran. It may be nil.
 	Coverage *rules.Coverage
 	// Turn chooses which of n controllers works next. The last one writes, the others are dry
@@ -108,7 +111,8 @@ func (w *World) newController(coverage *rules.Coverage, dry plan.DryRun) control
 		Clock: w.clock, Queue: q, Random: evenly, InFlight: 1, Coverage: coverage,
 	}
 	options := access.Options{Log: w.options.Log, Namespace: systemNamespace, Name: Controller,
-		Namespaces: w.options.Namespaces, Events: w.options.Events, MaxDeletions: w.options.MaxDeletions, DryRun: dry}
+		Namespaces: w.options.Namespaces, Events: w.options.Events, MaxDeletions: w.options.MaxDeletions, DryRun: dry,
+		Retain: w.options.Retain, Retained: w.options.Retained}
 	return controller{q, preview.NewStepper(dependencies, options)}
 }
 

@@ -60,11 +60,40 @@ func New(o Options) *Keeper {
 // Learn tells the schemas of the kinds of rules. It is safe for concurrent use.
 func (k *Keeper) Learn(kinds *kindschema.Set) { k.kinds.Store(kinds) }
 
-// A need has the programs and schemas from which the permissions were derived last.
+// A need has the permissions to remove what programs make, with what they were derived from.
 type need struct {
 	programs []*rules.Program
 	kinds    *kindschema.Set
+	made     deploy.Permits
+	bundles  deploy.Permits  // for their ConfigMaps
 	unknown  map[string]bool // groups with kinds of the programs that the schemas do not have
+}
+
+func (k *Keeper) needOf(programs []*rules.Program, kinds *kindschema.Set) need {
+	n := need{programs, kinds, deploy.Permits{}, deploy.Permits{}, map[string]bool{}}
+	for _, program := range programs {
+		permits, unknown := deploy.CleanupNeeds(program, kinds)
+		maps.Copy(n.made, permits)
+		maps.Copy(n.bundles, deploy.BundleNeeds(k.Name, deploy.Bundles(program)))
+		for _, gvk := range unknown {
+			n.unknown[gvk.Group] = true
+		}
+	}
+	return n
+}
+
+// Keeps reports whether the roles have what programs need, as far as it is known. It sends no request, and is safe for
+// concurrent use.
+func (k *Keeper) Keeps(programs []*rules.Program) bool {
+	kinds := k.kinds.Load()
+	if kinds == nil {
+		return false
+	}
+	n := k.needOf(programs, kinds)
+	return !slices.ContainsFunc(k.roles, func(r *role) bool {
+		kept := r.kept.Load()
+		return kept == nil || !kept.Contains(r.neededOf(n))
+	})
 }
 
 // Keep brings the roles up to date, see access.Options.Retain. At rest, it sends no writes. What fails is tried again
@@ -75,18 +104,9 @@ func (k *Keeper) Keep(ctx context.Context, r access.Remains) {
 		return
 	}
 	if k.need.kinds != kinds || !slices.Equal(k.need.programs, r.Programs) {
-		k.need = need{programs: r.Programs, kinds: kinds, unknown: map[string]bool{}}
-		made, bundles := deploy.Permits{}, deploy.Permits{}
-		for _, program := range r.Programs {
-			permits, unknown := deploy.CleanupNeeds(program, kinds)
-			maps.Copy(made, permits)
-			maps.Copy(bundles, deploy.BundleNeeds(k.Name, deploy.Bundles(program)))
-			for _, gvk := range unknown {
-				k.need.unknown[gvk.Group] = true
-			}
-		}
+		k.need = k.needOf(r.Programs, kinds)
 		for _, role := range k.roles {
-			role.require(made, bundles)
+			role.require(role.neededOf(k.need))
 		}
 	}
 	for _, role := range k.roles {
@@ -113,6 +133,10 @@ type role struct {
 	due     time.Time      // no request before
 	refused bool           // the process did not hold all permissions that were to be written
 	problem outcome.Problem
+
+	// kept are the permissions that the role had when it was last read, and that no write has removed since; nil: not
+	// known, or there is no role.
+	kept atomic.Pointer[deploy.Permits]
 }
 
 // String names the role as commands do.
@@ -134,15 +158,20 @@ func (r *role) client() dynamic.ResourceInterface {
 // home reports whether the role is for the ConfigMaps of bundles.
 func (r *role) home() bool { return r.namespace == r.Namespace }
 
-// require sets what the programs need: for what they make, and for the ConfigMaps of bundles.
-func (r *role) require(made, bundles deploy.Permits) {
+// neededOf returns what the role has to have: for what programs make, and for the ConfigMaps of bundles.
+func (r *role) neededOf(n need) deploy.Permits {
 	needed := deploy.Permits{}
 	if r.watched {
-		maps.Copy(needed, made)
+		maps.Copy(needed, n.made)
 	}
 	if r.home() {
-		maps.Copy(needed, bundles)
+		maps.Copy(needed, n.bundles)
 	}
+	return needed
+}
+
+// require sets what the programs need.
+func (r *role) require(needed deploy.Permits) {
 	if !maps.Equal(needed, r.needed) {
 		r.due = time.Time{}
 	}

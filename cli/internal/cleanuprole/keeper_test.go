@@ -444,3 +444,50 @@ func TestOthersWriteTheRole(t *testing.T) {
 		s.has("configmaps", "pods")
 	})
 }
+
+// TestRulesWaitOnlyForWhatIsMissing lets requests for the role hang. Rules need not wait for them if the role has what
+// they need, also while a write hangs that removes other permissions.
+func TestRulesWaitOnlyForWhatIsMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.grant("configmaps", "pods", "secrets")
+		both, secret := s.programOf("ConfigMap", "Secret"), s.programOf("Secret")
+		expect := func(when string, program *rules.Program, want bool) {
+			t.Helper()
+			if got := s.Keeps([]*rules.Program{program}); got != want {
+				t.Errorf("%s, the role has what rules need: %v", when, got)
+			}
+		}
+		expect("at the start", both, false)
+		s.keeps(both)
+		expect("after a write", both, true)
+		expect("after a write", secret, true)
+		expect("after a write", s.programOf("Service"), false)
+		hang := func(verb string) {
+			s.client.PrependReactor(verb, "clusterroles", func(clienttesting.Action) (bool, runtime.Object, error) {
+				time.Sleep(10 * time.Second)
+				return true, nil, apierrors.NewTimeoutError("no answer", 1)
+			})
+		}
+		keep := func(program *rules.Program) (ended chan struct{}) {
+			ended = make(chan struct{})
+			time.Sleep(readEvery)
+			go func() {
+				defer close(ended)
+				s.keeps(program)
+			}()
+			synctest.Wait()
+			return ended
+		}
+		hang("update")
+		ended := keep(secret)
+		expect("while a write hangs", secret, true)
+		expect("while a write hangs that removes the rest", both, false)
+		<-ended
+		hang("get")
+		ended = keep(secret)
+		expect("while a read hangs", secret, true)
+		<-ended
+		expect("after that", secret, true)
+	})
+}

@@ -27,6 +27,7 @@ func (r *role) renew(ctx context.Context, remains access.Remains) error {
 		r.due = time.Now().Add(readEvery)
 	}
 	if answer.IsAbsent(err) {
+		r.kept.Store(nil)
 		return nil // The role is optional: only a user creates it.
 	}
 	if err != nil {
@@ -38,6 +39,7 @@ func (r *role) renew(ctx context.Context, remains access.Remains) error {
 	}
 	there := deploy.PermitsIn(content.Rules)
 	r.permits, r.read = there, time.Now()
+	r.kept.Store(&there)
 	stays, extra, missing := deploy.Permits{}, deploy.Permits{}, deploy.Permits{}
 	for permit := range there {
 		if r.needed[permit] {
@@ -89,12 +91,16 @@ func (r *role) write(ctx context.Context, live *unstructured.Unstructured, there
 		}
 		list = append(list, entry)
 	}
+	kept := maps.Clone(there)
+	maps.DeleteFunc(kept, func(permit deploy.Permit, _ bool) bool { return !wanted[permit] })
+	r.kept.Store(&kept)
 	next := live.DeepCopy()
 	next.Object["rules"] = list
 	if _, err := r.client().Update(ctx, next, metav1.UpdateOptions{FieldManager: managedfields.Manager}); err != nil {
 		return err
 	}
 	r.permits = wanted
+	r.kept.Store(&wanted)
 	r.Log.Debug("cleanup role updated", "object", r.String())
 	return nil
 }
