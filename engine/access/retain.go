@@ -5,9 +5,11 @@ import (
 	"slices"
 
 	"reconcel/engine/discover"
+	"reconcel/engine/ident"
 	"reconcel/engine/inventory"
 	"reconcel/engine/managedfields"
 	"reconcel/engine/plan"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -58,17 +60,30 @@ func programsOf(pl *plan.Plan) []*rules.Program {
 // Fields of the status count if no rule has any, since the permission to write them is needed otherwise.
 func (c *Cluster) mayBeMarked(pk *plan.PrimaryKind) bool {
 	cache, err := pk.Watch.Cache()
-	if err != nil || cache.Unlisted() != nil {
+	if err != nil || cache.Unlisted() != nil || pk.MayHaveDeselected() && c.hasDeselected(pk, cache) {
 		return true
 	}
 	list, known := cache.Conditions()
 	status := (!known || list == discover.NoConditions) &&
 		!slices.ContainsFunc(pk.Rules, func(r *rules.Rule) bool { return len(r.StatusKeys) > 0 })
 	for o := range cache.All() {
-		if pk.HasFinalizer(o) || pk.RemembersIn(o) || pk.Patched(o) || c.Annotator().HasPatched(o) ||
-			status && o.Fields() != (managedfields.Entry{}) {
+		if c.IsMarked(pk, o) || status && o.Fields() != (managedfields.Entry{}) {
 			return true
 		}
 	}
 	return false
+}
+
+// IsMarked reports whether a primary has a finalizer, an annotation or fields of its rules besides the status.
+func (c *Cluster) IsMarked(pk *plan.PrimaryKind, o *watch.Object) bool {
+	return pk.HasFinalizer(o) || pk.RemembersIn(o) || pk.Patched(o) || c.Annotator().HasPatched(o)
+}
+
+// hasDeselected reports whether a primary that the watch does not show may have something of the rules.
+func (c *Cluster) hasDeselected(pk *plan.PrimaryKind, cache *watch.Cache) bool {
+	found := pk.Deselected.Load()
+	return found == nil || slices.ContainsFunc(*found, func(req ident.Request) bool {
+		shown, _ := cache.Get(req.Namespace, req.Name)
+		return shown == nil && c.Memories.Has(req)
+	})
 }

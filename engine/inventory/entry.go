@@ -40,6 +40,8 @@ type Entry struct {
 	// Finalizer says that primaries may carry the rule's finalizer or, if it asks for it,
 	// the annotation that reports their status.
 	Finalizer bool `json:"finalizer,omitempty"`
+	// Patch says that primaries may carry fields of the rule's patch.
+	Patch bool `json:"patch,omitempty"`
 	// Delete is the rule's last onRuleRemoval: delete. Children with the IDs in
 	// Orphans are not deleted.
 	Delete  bool     `json:"delete,omitempty"`
@@ -76,7 +78,7 @@ func (entry Entry) Rule(name string) *rules.Rule {
 // the old entry has.
 func merged(old Entry, r *rules.Rule) (entry Entry, orphaned []schema.GroupVersionKind) {
 	entry = Entry{For: KeyOf(r).Kind, Children: []string{}, Delete: r.DeleteOnRemoval, TakenOver: old.TakenOver}
-	entry.Finalizer = r.MarksPrimary() || old.Finalizer
+	entry.Finalizer, entry.Patch = r.MarksPrimary() || old.Finalizer, r.Patches() || old.Patch
 	if r.DeleteOnRemoval && r.Account != nil {
 		entry.Account = r.Account.String()
 	}
@@ -108,7 +110,7 @@ func (entry Entry) with(r *rules.Rule) Entry {
 		}
 	}
 	slices.Sort(entry.Children)
-	entry.Finalizer = entry.Finalizer || r.MarksPrimary()
+	entry.Finalizer, entry.Patch = entry.Finalizer || r.MarksPrimary(), entry.Patch || r.Patches()
 	return entry
 }
 

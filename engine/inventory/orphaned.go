@@ -15,7 +15,9 @@ import (
 // Orphaned is what is in an inventory and not in the loaded rules.
 type Orphaned struct {
 	// Kinds are kinds that a loaded rule has rendered and renders no more.
-	Kinds      map[Key][]schema.GroupVersionKind
+	Kinds map[Key][]schema.GroupVersionKind
+	// Written has the loaded rules of which some version has written more into primaries than their status.
+	Written    map[Key]bool
 	Finalizers []Finalizer
 	Removed    []RemovedRule
 	Kept       []KeptRule
@@ -57,7 +59,7 @@ type KeptRule struct {
 // merge adds what a program renders to the entries, and returns what only they
 // have. Of a program that is incomplete, it is not known which rules are removed: their entries stay as they are.
 func (inv *Inventory) merge(entries map[Key]Entry, program *rules.Program, check Check) Orphaned {
-	found := Orphaned{Kinds: map[Key][]schema.GroupVersionKind{}, TakenOver: map[string][]string{}}
+	found := Orphaned{Kinds: map[Key][]schema.GroupVersionKind{}, Written: map[Key]bool{}, TakenOver: map[string][]string{}}
 	loaded, names := map[Key]bool{}, map[string]bool{}
 	revision := sync.OnceValue(func() string { return revisionOf(program.Sources()) })
 	for _, p := range program.Primaries() {
@@ -79,7 +81,7 @@ func (inv *Inventory) merge(entries map[Key]Entry, program *rules.Program, check
 			if len(entry.TakenOver) > 0 {
 				found.TakenOver[r.Name] = union(found.TakenOver[r.Name], entry.TakenOver)
 			}
-			entries[key] = entry
+			entries[key], found.Written[key] = entry, entry.Finalizer || entry.Patch
 			if len(kinds) > 0 {
 				found.Kinds[key] = kinds
 			}

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,6 +31,8 @@ type PrimaryKind struct {
 	Later   *PrimaryKind // the versions that its primaries get when all changes take effect; nil: they have them
 
 	OrphanedObjects *orphanedObjects // of removed rules; Next has the same
+	// Deselected are the primaries that the watch does not show and that had something of the rules; nil: not known yet.
+	Deselected atomic.Pointer[[]ident.Request]
 
 	Plan *Plan
 }
@@ -122,10 +125,12 @@ func (pk *PrimaryKind) RolloutOf(r *rules.Rule) *inventory.Rollout {
 	return &is
 }
 
-// MayHaveDeselected reports whether the rules write into objects of the kind, and
+// MayHaveDeselected reports whether the rules, or earlier versions of them, write into objects of the kind, and
 // the watch does not show all of these objects.
 func (pk *PrimaryKind) MayHaveDeselected() bool {
-	return !pk.ForCluster() && pk.Watch.Selector != "" && slices.ContainsFunc(pk.Rules, (*rules.Rule).WritesPrimary)
+	return !pk.ForCluster() && pk.Watch.Selector != "" && slices.ContainsFunc(pk.Rules, func(r *rules.Rule) bool {
+		return r.WritesPrimary() || pk.Plan.Orphaned.Written[inventory.KeyOf(r)]
+	})
 }
 
 // Patched reports whether a rule owns fields of a primary besides its status.

@@ -191,12 +191,19 @@ func (e *Router) EnqueueDeselected(ctx context.Context, primary *plan.PrimaryKin
 	if err != nil {
 		return err // Also if the kind is not served: it may be later.
 	}
-	return e.Cluster.EachOf(ctx, c.Kind(), func(o *watch.Object) {
-		if cached, _ := c.Get(o.GetNamespace(), o.GetName()); cached == nil && (primary.HasFinalizer(o) ||
-			primary.RemembersIn(o) || primary.Patched(o) || e.Cluster.Annotator().HasPatched(o)) {
-			e.add(ident.RequestFor(primary.GVK.GroupKind(), o))
+	found := []ident.Request{}
+	if err := e.Cluster.EachOf(ctx, c.Kind(), func(o *watch.Object) {
+		if cached, _ := c.Get(o.GetNamespace(), o.GetName()); cached == nil && e.Cluster.IsMarked(primary, o) {
+			req := ident.RequestFor(primary.GVK.GroupKind(), o)
+			e.Memories.Get(req) // Until it has nothing of the rules any more.
+			found = append(found, req)
+			e.add(req)
 		}
-	})
+	}); err != nil {
+		return err
+	}
+	primary.Deselected.Store(&found)
+	return nil
 }
 
 // A deletion with --cascade=orphan keeps the children. The API server then gives the primary the

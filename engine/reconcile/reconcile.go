@@ -73,6 +73,9 @@ func (e *Reconciler) Begin(ctx context.Context, pl *plan.Plan, req ident.Request
 	memory := e.Memories.Get(req)
 	self = memory.Newest(self)
 	if self.Terminating() && !primary.HasFinalizer(self) {
+		if cached == nil {
+			e.Memories.Forget(req) // No event tells when it is gone.
+		}
 		return nil, nil // The garbage collector deletes its children.
 	}
 	return PassOf(access.Subject{
