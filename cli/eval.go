@@ -107,6 +107,9 @@ func (c evalCommand) eval(text string, f *evalFlags) error {
 		return err
 	}
 	q := &question{rule: rule, expr: &source.Expr{Text: text, Pos: source.Pos{File: "<expression>", Line: 1, Column: 1}}}
+	for _, s := range loaded.Sources {
+		q.expr.Beside = append(q.expr.Beside, s.Beside...)
+	}
 	q.sources = append([]source.File{{Name: q.expr.Pos.File, Data: []byte(text)}}, loaded.Sources...)
 	if len(loaded.Sources) == 0 {
 		q.unnamed = rule.Name.Value

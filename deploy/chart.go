@@ -19,12 +19,15 @@ var helm embed.FS
 var charted = []struct{ manifest, condition, tail string }{
 	{manifest: "serviceaccount.yaml"},
 	{manifest: rulesManifest},
-	{manifest: "deployment.yaml", tail: podSpec},
+	{manifest: "deployment.yaml", tail: ruleItems + podSpec},
 	{manifest: "poddisruptionbudget.yaml", condition: "gt (int .Values.replicas) 1"},
 	{manifest: "service.yaml"},
 	{manifest: "networkpolicy.yaml"},
 	{manifest: "flowschema.yaml", condition: ".Values.flowSchema"},
 }
+
+// ruleItems says where files are whose paths are no keys of a ConfigMap. The Deployment ends with the volume.
+const ruleItems = "          {{- with .Values.ruleItems }}\n          items: {{ toJson . }}\n          {{- end }}\n"
 
 // podSpec adds fields to the specification of the Pods, with which the Deployment ends.
 const podSpec = "      {{- with .Values.podSpec }}\n      {{- toYaml . | nindent 6 }}\n      {{- end }}\n"
@@ -107,6 +110,9 @@ func (o Options) chartValues(permissions []Manifest, rules []RulesFile) *yaml.No
 		boolNode(o.hasFlowSchema()))
 	add("rules", "`reconcel manifests -f RULES --chart FOLDER` writes everything from here on.\n# The rules files, by "+
 		"name.", configMapData(rules))
+	if items := itemsOf(rules); items != nil {
+		add("ruleItems", "The paths of the files that the rules read.", items)
+	}
 	add("name", "The name of all objects. The permissions contain it.", textNode(o.ObjectName()))
 	add("namespace", "The namespace of the release. The permissions contain it.", textNode(o.Namespace))
 	add("args", "The arguments of reconcel.", inserted("args"))

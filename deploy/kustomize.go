@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"path"
 
 	"go.yaml.in/yaml/v3"
@@ -29,9 +30,12 @@ func (o Options) Base(all []Manifest, rules []RulesFile) (map[string][]byte, err
 		rules = nil // They are resources.
 	}
 	for _, f := range rules {
-		key := path.Join("rules", f.Key)
-		files[key] = f.Text
-		keys = append(keys, key)
+		at := path.Join("rules", cmp.Or(f.Path, f.Key))
+		files[at] = f.Text
+		if path.Base(at) != f.Key {
+			at = f.Key + "=" + at
+		}
+		keys = append(keys, at)
 	}
 	kustomization := Manifest{Name: "kustomization.yaml", docs: []*yaml.Node{o.kustomization(names, keys)}}
 	out, err := kustomization.YAML()

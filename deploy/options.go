@@ -135,7 +135,7 @@ func (o Options) Manifests(p *Permissions, files []RulesFile) []Manifest {
 	if o.hasRulesDefinition() {
 		all = append([]Manifest{RulesDefinition()}, all...)
 	}
-	all = append(all, o.rules(files), o.deployment(v))
+	all = append(all, o.rules(files), o.deployment(v, files))
 	if o.Replicas > 1 {
 		all = append(all, fillTemplate("poddisruptionbudget.yaml", v)) // With a single replica, it would block every drain.
 	}

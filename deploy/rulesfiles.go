@@ -1,9 +1,11 @@
 package deploy
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,35 +17,69 @@ import (
 	"reconcel/rules/source"
 )
 
-// A RulesFile is one rules file with its key in the ConfigMap.
+// A RulesFile is a rules file, or a file that rules read, with its key in the ConfigMap.
 type RulesFile struct {
 	Key  string
+	Path string // in the folder where the ConfigMap is mounted; "": the key
 	Text []byte
 }
 
 // mostRules is the API server's limit for the size of a ConfigMap, in bytes.
 const mostRules = 1 << 20
 
-// Files returns rules files with their keys in a ConfigMap. The key is the file
-// name. If two files have the same name, the folder names are added.
+// Files returns rules files, and the files that they read, with their keys in a ConfigMap. The key is the file
+// name. If two rules files have the same name, the folder names are added.
 func Files(sources []source.File) ([]RulesFile, error) {
 	var files []RulesFile
-	size := 0
 	for i, s := range sources {
 		files = append(files, RulesFile{Key: keyOf(sources, i), Text: s.Data})
-		size += len(s.Data)
 	}
-	slices.SortFunc(files, func(a, b RulesFile) int { return cmp.Compare(a.Key, b.Key) })
-	for i := 1; i < len(files); i++ {
-		if files[i].Key == files[i-1].Key {
-			return nil, fmt.Errorf("two rules files would both be %s in the ConfigMap: rename one", files[i].Key)
+	paths := map[string][]byte{}
+	for _, s := range sources {
+		for _, t := range s.Beside {
+			f := besideOf(t)
+			if before, known := paths[f.Path]; known && bytes.Equal(before, f.Text) {
+				continue // Another expression reads it, too.
+			}
+			paths[f.Path] = f.Text
+			files = append(files, f)
 		}
 	}
+	size := 0
+	slices.SortFunc(files, func(a, b RulesFile) int { return cmp.Compare(a.Key, b.Key) })
+	for i, f := range files {
+		if i > 0 && f.Key == files[i-1].Key {
+			return nil, fmt.Errorf("two files would both be %s in the ConfigMap: rename one", f.Key)
+		}
+		size += len(f.Text)
+	}
 	if size > mostRules {
-		return nil, fmt.Errorf("the rules have %d bytes, a ConfigMap holds %d: split them into two installations with two "+
-			"names", size, mostRules)
+		return nil, fmt.Errorf("the rules and the files that they read have %d bytes, a ConfigMap holds %d: split them into "+
+			"two installations with two names", size, mostRules)
 	}
 	return files, nil
+}
+
+// besideOf returns a file that rules read. Keys have no folders.
+func besideOf(t source.TextFile) RulesFile {
+	f := RulesFile{Path: path.Clean(t.Path), Text: []byte(t.Text)}
+	f.Key = notInKey.ReplaceAllString(strings.ReplaceAll(f.Path, "/", "-"), "")
+	return f
+}
+
+// itemsOf returns the items of the volume with the ConfigMap: where the files are. It returns nil if all are where
+// their keys say.
+func itemsOf(files []RulesFile) *yaml.Node {
+	items, same := &yaml.Node{Kind: yaml.SequenceNode}, true
+	for _, f := range files {
+		at := cmp.Or(f.Path, f.Key)
+		items.Content = append(items.Content, mapNode(textNode("key"), textNode(f.Key), textNode("path"), textNode(at)))
+		same = same && at == f.Key
+	}
+	if same {
+		return nil
+	}
+	return items
 }
 
 // NeedServerSide reports whether rules files are too large for a client-side kubectl apply, which stores a whole

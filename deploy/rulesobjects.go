@@ -16,6 +16,10 @@ import (
 func Objects(sources []source.File) (files []RulesFile, complaints []*source.Error) {
 	first := map[string]source.Pos{}
 	for _, s := range sources {
+		if len(s.Beside) > 0 {
+			complaints = append(complaints, source.NewError(source.Pos{File: s.Name}, "", fmt.Sprintf("reads the file %s, "+
+				"which a Rules object cannot", s.Beside[0].Path), "put the text into a ConfigMap, and read it with a lookup"))
+		}
 		files = append(files, RulesFile{Key: s.Name, Text: s.Data})
 		for _, doc := range objectsIn(s) {
 			root := doc.Content[0]
@@ -75,12 +79,15 @@ func (o Options) rules(files []RulesFile) Manifest {
 }
 
 // deployment returns the Deployment, which mounts the rules only if they are in a ConfigMap.
-func (o Options) deployment(v values) Manifest {
+func (o Options) deployment(v values, files []RulesFile) Manifest {
 	m := fillTemplate("deployment.yaml", v)
+	pod := valueAt(valueAt(valueAt(m.docs[0].Content[0], "spec"), "template"), "spec")
 	if o.RulesObjects {
-		pod := valueAt(valueAt(valueAt(m.docs[0].Content[0], "spec"), "template"), "spec")
 		removeKey(pod, "volumes")
 		removeKey(valueAt(pod, "containers").Content[0], "volumeMounts")
+	} else if items := itemsOf(files); items != nil {
+		volume := valueAt(valueAt(pod, "volumes").Content[0], "configMap")
+		volume.Content = append(volume.Content, textNode("items"), items)
 	}
 	return m
 }

@@ -20,6 +20,9 @@ func revisionOf(files []source.File) string {
 	for _, f := range files {
 		fmt.Fprintf(h, "%d %s %d ", len(f.Name), f.Name, len(f.Data))
 		h.Write(f.Data)
+		for _, t := range f.Beside {
+			fmt.Fprintf(h, "%d %s %d %s", len(t.Path), t.Path, len(t.Text), t.Text)
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }

@@ -37,8 +37,9 @@ type Texts struct {
 
 // A textFile is a rules file. Its text is compressed better than the base64 of its bytes.
 type textFile struct {
-	Name string `json:"name"`
-	Text string `json:"text"`
+	Name   string            `json:"name"`
+	Text   string            `json:"text"`
+	Beside []source.TextFile `json:"beside,omitempty"`
 }
 
 // ErrDamaged says that stored texts are not those that were written.
@@ -53,7 +54,7 @@ func (t *Texts) files(revision string) (files []source.File) {
 		return nil
 	}
 	for _, f := range t.Revisions[revision] {
-		files = append(files, source.File{Name: f.Name, Data: []byte(f.Text)})
+		files = append(files, source.File{Name: f.Name, Data: []byte(f.Text), Beside: f.Beside})
 	}
 	if revisionOf(files) != revision {
 		return nil
@@ -71,7 +72,7 @@ func (t *Texts) with(files []source.File, from string, keep []string) *Texts {
 	}
 	next.Revisions[next.Last] = nil
 	for _, f := range files {
-		next.Revisions[next.Last] = append(next.Revisions[next.Last], textFile{f.Name, string(f.Data)})
+		next.Revisions[next.Last] = append(next.Revisions[next.Last], textFile{f.Name, string(f.Data), f.Beside})
 	}
 	return next
 }

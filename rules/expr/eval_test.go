@@ -65,7 +65,8 @@ func compile(t testing.TB, src string, known map[string]*Shape) *Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, issues := scope.Check(&source.Expr{Text: src, Pos: source.Pos{File: "rules.yaml", Line: 1, Column: 1}}, Any)
+	c, issues := scope.Check(&source.Expr{Text: src, Pos: source.Pos{File: "rules.yaml", Line: 1, Column: 1},
+		Beside: []source.TextFile{{Path: "motd.txt", Text: "hello"}}}, Any)
 	if issues != nil {
 		t.Fatalf("%s: %+v", src, issues)
 	}

@@ -41,6 +41,7 @@ func (functionLibrary) CompileOptions() []cel.EnvOption {
 		unaryFunction("yaml.tryUnmarshal", str, cel.OptionalType(dyn), orAbsent(unmarshalYAML)),
 		unaryFunction("url.escape", str, str, escapeURL),
 		failFunction(),
+		cel.Function(fileFunction, cel.Overload(fileFunction, []*cel.Type{str}, str)),
 		unaryFunction("certificates", str, cel.ListType(anyMap), certificates),
 		hashFunction("hash.sha256", sha256.New),
 		hashFunction("hash.md5", md5.New),

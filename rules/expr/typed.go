@@ -104,6 +104,9 @@ func (b *environment) parse(src *source.Expr) (*ast.AST, []Issue) {
 		return nil, b.issues(src, issues.Errors())
 	}
 	looseNulls(parsed.NativeRep())
+	if issue := readFiles(src, parsed.NativeRep()); issue != nil {
+		return nil, []Issue{*issue}
+	}
 	return parsed.NativeRep(), nil
 }
 

@@ -32,12 +32,22 @@ func (p Pos) String() string {
 type File struct {
 	Name string // as shown in messages
 	Data []byte
+	// Beside are the files that expressions in it read.
+	Beside []TextFile `json:",omitempty"`
+}
+
+// A TextFile is a file beside rules that an expression reads.
+type TextFile struct {
+	Path  string `json:"path"` // from the folder of the rules, as the expression has it
+	Text  string `json:"text"`
+	Wrong string `json:"wrong,omitempty"` // why it cannot be read
 }
 
 // An Expr is a CEL expression with the position of each of its characters.
 type Expr struct {
-	Text string
-	Pos  Pos
+	Text   string
+	Pos    Pos
+	Beside []TextFile // the files that it can read
 
 	marks []mark // empty: the file has the same text
 }
@@ -99,9 +109,10 @@ func posAt(marks []mark, file string, i int) Pos {
 
 // A scalar is the decoded text of a YAML scalar and the positions of its characters.
 type scalar struct {
-	file  string
-	runes []rune
-	marks []mark
+	file   string
+	runes  []rune
+	marks  []mark
+	beside []TextFile
 }
 
 func (s *scalar) at(i int) Pos { return posAt(s.marks, s.file, i) }
@@ -121,7 +132,7 @@ func (s *scalar) expr(i, j int) *Expr {
 	}
 	first := sort.Search(len(s.marks), func(k int) bool { return s.marks[k].index > i }) - 1
 	first = max(first, 0)
-	e := &Expr{Text: string(s.runes[i:j]), Pos: s.at(i)}
+	e := &Expr{Text: string(s.runes[i:j]), Pos: s.at(i), Beside: s.beside}
 	for _, m := range s.marks[first:] {
 		if m.index >= j && len(e.marks) > 0 {
 			break
@@ -141,16 +152,17 @@ const MaxFile = 1 << 20
 
 // A text is a file without byte order mark, with an index of its lines.
 type text struct {
-	name  string
-	data  string
-	lines []int // start of each line in data
+	name   string
+	data   string
+	lines  []int // start of each line in data
+	beside []TextFile
 
 	rulers   map[int]*ruler // of long lines, by line number
 	tooLarge bool           // its data is left out
 }
 
 func newText(file File) *text {
-	t := &text{name: file.Name, lines: []int{0}, rulers: make(map[int]*ruler)}
+	t := &text{name: file.Name, lines: []int{0}, beside: file.Beside, rulers: make(map[int]*ruler)}
 	if data := bytes.TrimPrefix(file.Data, []byte("\ufeff")); len(data) <= MaxFile {
 		t.data = string(data)
 	} else {

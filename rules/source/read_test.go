@@ -37,7 +37,7 @@ object: {"${a}": 1, b: [1.5, null, 2020-01-01]}
 many: {Pod: 0}
 patch:
 `
-	got, err := testShape().ReadFile(File{"x.yaml", []byte(file)})
+	got, err := testShape().ReadFile(File{Name: "x.yaml", Data: []byte(file)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestShapeRefuses(t *testing.T) {
 		{"object: !a {}", "x.yaml:1:9: YAML reads \"!a\" as a tag, and tags have no meaning here (write '!a {}')"},
 		{"\tobject: a", "x.yaml:1:1: not valid YAML: found character that cannot start any token (indent with spaces, YAML forbids tabs)"},
 	} {
-		_, err := testShape().ReadFile(File{"x.yaml", []byte(c.file)})
+		_, err := testShape().ReadFile(File{Name: "x.yaml", Data: []byte(c.file)})
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s\nwant: %s\ngot:  %v", c.file, c.want, err)
 		}
@@ -109,7 +109,7 @@ func TestShapeSchema(t *testing.T) {
 		"items: [{name: a, times: 1, after: 10s, error: Conflict, lost: false}]", "paths: a", "paths: [a, b]", "object: {}", "object: a",
 		"many: {a: 0}", "patch:", "patch: [1]",
 	} {
-		if isYAML, err := judge(s, File{"x.yaml", []byte(file)}); !isYAML || err != nil {
+		if isYAML, err := judge(s, File{Name: "x.yaml", Data: []byte(file)}); !isYAML || err != nil {
 			t.Errorf("%s: is right, but: %v", file, err)
 		}
 	}
@@ -117,7 +117,7 @@ func TestShapeSchema(t *testing.T) {
 		"itms: []", "items: [{}]", "items: [{name: ''}]", "items: [{name: a, times: 0}]", "items: [{name: a, after: 10}]",
 		"items: [{name: a, error: X}]", "items: [{name: a, lost: 1}]", "paths: [1]", "object: [1]", "many: {a: -1}", "patch: a",
 	} {
-		if isYAML, err := judge(s, File{"x.yaml", []byte(file)}); !isYAML || err == nil {
+		if isYAML, err := judge(s, File{Name: "x.yaml", Data: []byte(file)}); !isYAML || err == nil {
 			t.Errorf("%s: is wrong, but accepted", file)
 		}
 	}

@@ -81,7 +81,7 @@ func FuzzScalars(f *testing.F) {
 	for _, file := range rulesFiles(f) {
 		f.Add(file.Data)
 	}
-	f.Fuzz(func(t *testing.T, data []byte) { checkScalars(t, File{"fuzz.yaml", data}) })
+	f.Fuzz(func(t *testing.T, data []byte) { checkScalars(t, File{Name: "fuzz.yaml", Data: data}) })
 }
 
 // rulesFiles returns the test files for the grammar of rules.

@@ -21,7 +21,7 @@ type trace struct {
 // scalar returns the value of a scalar node with the positions of its characters.
 func (t *text) scalar(n *yaml.Node) *scalar {
 	p := t.pos(n)
-	s := &scalar{file: t.name, runes: []rune(n.Value)}
+	s := &scalar{file: t.name, runes: []rune(n.Value), beside: t.beside}
 	tr := trace{cursor: t.cursor(p), want: utf8.RuneCountInString(n.Value)}
 	tr.skipAnchor()
 	tr.decode(n)

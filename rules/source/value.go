@@ -7,6 +7,7 @@ import (
 	"hash"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -189,7 +190,7 @@ func isText(n *yaml.Node) bool {
 }
 
 // A Digest identifies what a value means: its data without positions, comments and
-// the style in which they are written.
+// the style in which they are written, and the files that it names.
 type Digest [sha256.Size]byte
 
 // Digest returns the digest of the value, and of a map without some of its keys.
@@ -204,7 +205,7 @@ func (v Value) Digest(without ...string) (d Digest) {
 		}
 	}
 	h := sha256.New()
-	digest(h, &rest)
+	v.text.digest(h, &rest)
 	h.Sum(d[:0])
 	return d
 }
@@ -212,7 +213,7 @@ func (v Value) Digest(without ...string) (d Digest) {
 // Digest returns the digest of an entry of a map.
 func (e Entry) Digest() (d Digest) {
 	h := sha256.New()
-	digest(h, e.Value.node)
+	e.Value.text.digest(h, e.Value.node)
 	h.Write([]byte(e.Key.Value))
 	h.Sum(d[:0])
 	return d
@@ -234,7 +235,7 @@ func (d Digest) And(others ...Digest) (all Digest) {
 
 // digest writes a node, and the length of each part of it: no two values that mean
 // something else have the same bytes.
-func digest(h hash.Hash, n *yaml.Node) {
+func (t *text) digest(h hash.Hash, n *yaml.Node) {
 	var length [8]byte
 	write := func(text string) {
 		binary.LittleEndian.PutUint64(length[:], uint64(len(text)))
@@ -246,6 +247,12 @@ func digest(h hash.Hash, n *yaml.Node) {
 	binary.LittleEndian.PutUint64(length[:], uint64(len(n.Content)))
 	h.Write(length[:])
 	for _, item := range n.Content {
-		digest(h, item)
+		t.digest(h, item)
+	}
+	for _, b := range t.beside {
+		if strings.Contains(n.Value, b.Path) {
+			write(b.Text)
+			write(b.Wrong)
+		}
 	}
 }

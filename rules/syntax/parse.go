@@ -51,6 +51,18 @@ type parser struct {
 	defined *Definitions          // of the document being read, or nil
 }
 
+func newParser() *parser {
+	return &parser{Reader: source.Reader{RuleDepth: 3}, file: &File{parts: map[string]part{}},
+		names: make(map[string]source.Pos)}
+}
+
+// ExpressionsIn returns the expressions of a rules file as far as it can be read.
+func ExpressionsIn(file source.File) []*source.Expr {
+	p := newParser()
+	p.readFile(file)
+	return p.Expressions()
+}
+
 // Parse reads rules files. Its error is a source.Errors with every error in every
 // file. The File contains everything that could be read, even after errors, so that
 // a compiler can add its own errors. A File with errors must not be used for
@@ -59,17 +71,17 @@ func Parse(files []source.File) (*File, error) { return (&File{}).ParseAgain(fil
 
 // ParseAgain is Parse for the next version of files. It shares the rules of those that have not changed.
 func (f *File) ParseAgain(files []source.File) (*File, error) {
-	p := &parser{Reader: source.Reader{RuleDepth: 3}, file: &File{parts: map[string]part{}},
-		names: make(map[string]source.Pos)}
+	p := newParser()
 	for _, file := range files {
-		if earlier, known := f.parts[file.Name]; known && bytes.Equal(earlier.text, file.Data) && p.share(earlier) {
+		if earlier, known := f.parts[file.Name]; known && len(file.Beside) == 0 && bytes.Equal(earlier.text, file.Data) &&
+			p.share(earlier) {
 			p.file.parts[file.Name] = earlier
 			continue
 		}
 		errs, definitions, ruled, passed := p.Count(), len(p.file.Definitions), len(p.file.Rules), len(p.file.PassedOver)
 		documents := len(p.file.Documents)
 		p.readFile(file)
-		if p.Count() == errs && len(p.file.Definitions) == definitions {
+		if p.Count() == errs && len(p.file.Definitions) == definitions && len(file.Beside) == 0 {
 			p.file.parts[file.Name] = part{file.Data, slices.Clone(p.file.Rules[ruled:]),
 				slices.Clone(p.file.Documents[documents:]), slices.Clone(p.file.PassedOver[passed:])}
 		}

@@ -122,7 +122,7 @@ func (r Reader) readAll(paths []string, f filter,
 				unread = append(unread, unreadable(text.Name, err))
 				continue
 			}
-			all = append(all, text)
+			all = append(all, r.WithBeside(text))
 		}
 	}
 	return all, unread

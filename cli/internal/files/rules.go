@@ -22,7 +22,7 @@ func (r Reader) Rules(paths []string) (rules []source.File, unread source.Errors
 }
 
 // Select reads rules files, each once even if several paths select it. In folders, it
-// passes over files that are not meant to have rules, and returns their names.
+// passes over files that are not meant to have rules or that rules read, and returns their names.
 func (r Reader) Select(paths []string) (rules []source.File, passed []string, unread source.Errors) {
 	seen := map[string]bool{}
 	again := func(file string) bool {
@@ -35,7 +35,7 @@ func (r Reader) Select(paths []string) (rules []source.File, passed []string, un
 		unread = append(unread, failed...)
 		before := len(rules)
 		for _, file := range found {
-			if file.Name == path || IsStdin(file) || syntax.Meant(file) {
+			if file.Name == path || IsStdin(file) || syntax.Meant(file) && !isRead(file, found) {
 				rules = append(rules, file)
 			} else {
 				passed = append(passed, file.Name)

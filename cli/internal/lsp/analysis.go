@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"reconcel/cli/internal/files"
 	"reconcel/rules/check"
 	"reconcel/rules/expr"
 	"reconcel/rules/schema"
@@ -47,9 +48,14 @@ func (d *document) parse() {
 	}
 }
 
+// file returns a text of the document as a rules file.
+func (d *document) file(text string) source.File {
+	return files.Reader{}.WithBeside(source.File{Name: d.path, Data: []byte(text)})
+}
+
 // read parses a text. It returns the line of the first error, or 0.
 func (d *document) read(text string) (*syntax.File, int) {
-	file, err := syntax.Parse([]source.File{{Name: d.path, Data: []byte(text)}})
+	file, err := syntax.Parse([]source.File{d.file(text)})
 	if found, wrong := errors.AsType[source.Errors](err); wrong {
 		return file, found[0].Pos.Line
 	}

@@ -29,8 +29,7 @@ func (s *server) judge() {
 			continue
 		}
 		s.running = true
-		j, text, isRules := judgement{uri: uri, version: d.version}, source.File{Name: d.path, Data: []byte(d.text)},
-			d.isRules()
+		j, text, isRules := judgement{uri: uri, version: d.version}, d.file(d.text), d.isRules()
 		project := s.project
 		go func() {
 			j.kinds = s.kinds.read(text.Name)

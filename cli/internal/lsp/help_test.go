@@ -197,3 +197,22 @@ func TestReadsChangedCRDs(t *testing.T) {
 		t.Errorf("got %v for the wrong CRD, expected a flaw", got)
 	}
 }
+
+// TestFilesBesideRules judges rules again when a file that they read has appeared.
+func TestFilesBesideRules(t *testing.T) {
+	folder := webs(t)
+	c := open(t, folder, head+"  children:\n  - {id: a, template: {apiVersion: v1, kind: ConfigMap, "+
+		"metadata: {name: \"${self.metadata.name}\"}, data: {url: \"${file('url.txt')}\"}}}\n")
+	got := c.diagnostics(c.uri(folder))
+	if len(got) != 1 || !strings.Contains(got[0].Message, `file("url.txt"): there is no such file in the folder of the rules`) {
+		t.Errorf("without the file: %+v", got)
+	}
+	path := filepath.Join(folder, "url.txt")
+	if err := os.WriteFile(path, []byte("https://example.com"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.notify("workspace/didChangeWatchedFiles", object{"changes": []object{{"uri": "file://" + path, "type": 1}}})
+	if got := c.diagnostics(c.uri(folder)); len(got) != 0 {
+		t.Errorf("with the file: %+v", got)
+	}
+}

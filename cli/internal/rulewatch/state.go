@@ -99,6 +99,10 @@ func digestOf(files []source.File, unread source.Errors) digest {
 	for _, f := range files {
 		add([]byte(f.Name))
 		add(f.Data)
+		for _, t := range f.Beside {
+			add([]byte(t.Path))
+			add([]byte(t.Text + t.Wrong))
+		}
 	}
 	for _, e := range unread {
 		add([]byte(e.Error()))

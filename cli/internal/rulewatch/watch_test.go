@@ -158,6 +158,42 @@ func eventually(t *testing.T, so func() bool) bool {
 	return wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, e2e.Patience, true, asked) == nil
 }
 
+// TestFileBesideRulesIsReadAgain changes a file that a rule reads. One that is gone leaves the active rules as they are.
+func TestFileBesideRulesIsReadAgain(t *testing.T) {
+	folder := t.TempDir()
+	board := filepath.Join(folder, "board.json")
+	write(t, board, "a")
+	write(t, filepath.Join(folder, "rules.yaml"), "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"+
+		"- {name: a, for: {apiVersion: example.com/v1, kind: A}, status: {x: \"${file('board.json')}\"}}\n")
+	options, _, _ := watchOf(filepath.Join(folder, "rules.yaml"))
+	texts, rejected := make(chan string, 1), make(chan string, 1)
+	options.Reload = func(_ context.Context, p *rules.Program) error {
+		texts <- p.Sources()[0].Beside[0].Text
+		return nil
+	}
+	options.Reject = func(note string) { rejected <- note }
+	startWatch(t, options)
+	await := func(news chan string, want string) {
+		t.Helper()
+		select {
+		case got := <-news:
+			if !strings.Contains(got, want) {
+				t.Fatalf("got %q, want %q", got, want)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("after 10 s there is no %q", want)
+		}
+	}
+	write(t, board, "b")
+	await(texts, "b")
+	if err := os.Remove(board); err != nil {
+		t.Fatal(err)
+	}
+	await(rejected, "there is no such file")
+	write(t, board, "c")
+	await(texts, "c")
+}
+
 func TestRulesAreReadAgain(t *testing.T) {
 	for _, test := range []struct {
 		name   string
