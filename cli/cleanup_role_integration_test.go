@@ -147,6 +147,14 @@ func (r *repository) roles(text string) {
 	r.Kubectl(append(r.apply, "-f", r.file("roles.yaml", string(out)))...)
 }
 
+// begin starts a process with rules and their permissions.
+func (r *repository) begin(text string) *e2e.Process {
+	r.Helper()
+	r.roles(text)
+	r.rules(text)
+	return r.start()
+}
+
 func (r *repository) start() *e2e.Process {
 	r.Helper()
 	args := append([]string{"--kubeconfig", r.kubeconfig, "-n", r.Namespace, "--name", r.Namespace, "--leader-elect=false", "--listen=off",
@@ -154,6 +162,14 @@ func (r *repository) start() *e2e.Process {
 	p := e2e.Command{Binary: r.binary, Name: "reconcel", Args: args}.Start(r.T)
 	p.Runs()
 	return p
+}
+
+// hasPermissions checks that a process has not complained of permissions.
+func (r *repository) hasPermissions(p *e2e.Process) {
+	r.Helper()
+	if p.Logged("forbidden") || p.Logged("permission missing") {
+		r.Errorf("its log complains of permissions:\n%s", p.Log())
+	}
 }
 
 // may reports whether the process has a permission.
@@ -285,9 +301,7 @@ func TestOneCommitRemovesRulesAndPermissions(t *testing.T) {
 	t.Run("roles first", func(t *testing.T) {
 		t.Parallel()
 		r := newRepository(t, binary, cluster)
-		r.roles(before)
-		r.rules(before)
-		p := r.start()
+		p := r.begin(before)
 		r.create()
 		r.cleansUp("configmaps", "foos", "foos/status", "samples", "samples/status", "secrets", "serviceaccounts")
 		r.roles(keptRule)
@@ -295,31 +309,23 @@ func TestOneCommitRemovesRulesAndPermissions(t *testing.T) {
 		r.revoked("create", "serviceaccounts")
 		r.rules(keptRule)
 		r.isDone()
-		if log := p.Log(); strings.Contains(log, "forbidden") || strings.Contains(log, "permission missing") {
-			t.Errorf("its log complains of permissions:\n%s", log)
-		}
+		r.hasPermissions(p)
 	})
 	t.Run("rules first", func(t *testing.T) {
 		t.Parallel()
 		r := newRepository(t, binary, cluster, "--namespaced=NAMESPACE")
 		r.apply = []string{"apply"}
-		r.roles(before)
-		r.rules(before)
-		p := r.start()
+		p := r.begin(before)
 		r.create()
 		r.rules(keptRule)
 		r.roles(keptRule)
 		r.isDone()
-		if log := p.Log(); strings.Contains(log, "forbidden") || strings.Contains(log, "permission missing") {
-			t.Errorf("its log complains of permissions:\n%s", log)
-		}
+		r.hasPermissions(p)
 	})
 	t.Run("killed in between", func(t *testing.T) {
 		t.Parallel()
 		r := newRepository(t, binary, cluster)
-		r.roles(before)
-		r.rules(before)
-		p := r.start()
+		p := r.begin(before)
 		r.create()
 		p.Kill()
 		r.roles(keptRule)
@@ -330,9 +336,7 @@ func TestOneCommitRemovesRulesAndPermissions(t *testing.T) {
 		p.Kill()
 		p = r.start()
 		r.isDone()
-		if log := p.Log(); strings.Contains(log, "forbidden") || strings.Contains(log, "permission missing") {
-			t.Errorf("its log complains of permissions:\n%s", log)
-		}
+		r.hasPermissions(p)
 	})
 	t.Run("no cleanup role", func(t *testing.T) {
 		t.Parallel()
@@ -355,9 +359,7 @@ func TestOneCommitRemovesRulesAndPermissions(t *testing.T) {
 	t.Run("bundles", func(t *testing.T) {
 		t.Parallel()
 		r := newRepository(t, binary, cluster)
-		r.roles(bundleRules)
-		r.rules(bundleRules)
-		p := r.start()
+		p := r.begin(bundleRules)
 		secret := e2e.GVK("v1", "Secret")
 		r.Has(secret, "goes", nil)
 		r.Has(e2e.GVK("v1", "ServiceAccount"), "stays", nil)
@@ -375,16 +377,12 @@ func TestOneCommitRemovesRulesAndPermissions(t *testing.T) {
 		r.revoked("delete", "configmaps/"+stays)
 		r.revoked("delete", "configmaps/"+goes)
 		r.revoked("delete", "secrets")
-		if log := p.Log(); strings.Contains(log, "forbidden") || strings.Contains(log, "permission missing") {
-			t.Errorf("its log complains of permissions:\n%s", log)
-		}
+		r.hasPermissions(p)
 	})
 	t.Run("account", func(t *testing.T) {
 		t.Parallel()
 		r := newRepository(t, binary, cluster)
-		r.roles(accountRule)
-		r.rules(accountRule)
-		p := r.start()
+		p := r.begin(accountRule)
 		secret := e2e.GVK("v1", "Secret")
 		r.Create("{apiVersion: stable.example.com/v1, kind: Sample, metadata: {name: b}, spec: {message: hello}}")
 		r.Has(secret, "b", nil)

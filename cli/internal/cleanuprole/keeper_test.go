@@ -49,6 +49,12 @@ type stage struct {
 	gone   map[string]bool // kinds that are not served
 }
 
+// onStage runs a test on a stage with a clock of its own.
+func onStage(t *testing.T, test func(*stage)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(newStage(t)) })
+}
+
 // newStage returns a cluster with cleanup roles that have no rules.
 func newStage(t *testing.T) *stage {
 	t.Helper()
@@ -211,27 +217,31 @@ func (s *stage) has(want ...string) {
 	}
 }
 
-// writes counts the writes of the role so far.
-func (s *stage) writes() (n int) {
+// rests keeps the role again, every five seconds, and checks that no role is written.
+func (s *stage) rests(times int, keep func()) {
+	s.Helper()
+	s.client.ClearActions()
+	for range times {
+		time.Sleep(5 * time.Second)
+		keep()
+	}
 	for _, a := range s.client.Actions() {
 		if a.GetVerb() == "update" {
-			n++
+			s.Errorf("at rest, a role is written: %v", a)
 		}
 	}
-	return n
 }
 
 // TestPermissionsStayUntilNothingIsLeft takes a kind out of the rules and out of the main role, in both orders, with a
 // process that is another one in between.
 func TestPermissionsStayUntilNothingIsLeft(t *testing.T) {
 	for _, rolesFirst := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newStage(t)
+		onStage(t, func(s *stage) {
 			s.grant("configmaps", "pods", "secrets")
 			s.keeps(s.programOf("ConfigMap", "Secret"))
 			s.has("configmaps", "pods", "secrets")
 			if s.live()[deploy.Permit{Resource: "secrets", Verb: "create"}] {
-				t.Error("the cleanup role permits to create objects")
+				s.Error("the cleanup role permits to create objects")
 			}
 			if rolesFirst {
 				s.grant("pods", "secrets")
@@ -249,22 +259,14 @@ func TestPermissionsStayUntilNothingIsLeft(t *testing.T) {
 			s.has("configmaps", "pods", "secrets")
 			s.keeps(now)
 			s.has("pods", "secrets")
-			before := s.writes()
-			for range 100 {
-				time.Sleep(5 * time.Second)
-				s.keeps(now)
-			}
-			if n := s.writes() - before; n != 0 {
-				t.Errorf("at rest, it is written %d times", n)
-			}
+			s.rests(100, func() { s.keeps(now) })
 		})
 	}
 }
 
 // TestARuleIsGoneWithItsPermissions removes the only rule. Its primaries have finalizers.
 func TestARuleIsGoneWithItsPermissions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
+	onStage(t, func(s *stage) {
 		s.grant("configmaps", "pods")
 		s.keeps(s.programOf("ConfigMap"))
 		s.grant()
@@ -279,8 +281,7 @@ func TestARuleIsGoneWithItsPermissions(t *testing.T) {
 // namespace of the installation, and no other role has permissions for them.
 func TestBundlesAreGoneWithTheirPermissions(t *testing.T) {
 	for _, watched := range [][]string{nil, {home}, {"team-a"}} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newStage(t)
+		onStage(t, func(s *stage) {
 			s.Namespaces = watched
 			again := func() {
 				s.Keeper = New(s.Options)
@@ -290,7 +291,7 @@ func TestBundlesAreGoneWithTheirPermissions(t *testing.T) {
 			s.grant("pods", "secrets")
 			other := s.programOf("Secret")
 			has := func(wants ...string) {
-				t.Helper()
+				s.Helper()
 				bundles := deploy.Permits{}
 				for permit := range s.in(roles, home) {
 					if permit.Resource == "configmaps" {
@@ -298,11 +299,11 @@ func TestBundlesAreGoneWithTheirPermissions(t *testing.T) {
 					}
 				}
 				if diff := cmp.Diff(deploy.BundleNeeds("reconcel", wants), bundles); diff != "" {
-					t.Errorf("watched namespaces %v: -want +got:\n%s\n%s", watched, diff, s.log)
+					s.Errorf("watched namespaces %v: -want +got:\n%s\n%s", watched, diff, s.log)
 				}
 				for permit := range s.live() {
 					if permit.Resource == "configmaps" {
-						t.Errorf("a role has %v for all namespaces", permit)
+						s.Errorf("a role has %v for all namespaces", permit)
 					}
 				}
 			}
@@ -322,14 +323,7 @@ func TestBundlesAreGoneWithTheirPermissions(t *testing.T) {
 			has("a")
 			s.keepsBundles(other)
 			has()
-			before := s.writes()
-			for range 100 {
-				time.Sleep(5 * time.Second)
-				s.keepsBundles(other)
-			}
-			if n := s.writes() - before; n != 0 {
-				t.Errorf("at rest, roles are written %d times", n)
-			}
+			s.rests(100, func() { s.keepsBundles(other) })
 		})
 	}
 }
@@ -337,20 +331,12 @@ func TestBundlesAreGoneWithTheirPermissions(t *testing.T) {
 // TestPermissionsThatComeLate has rules whose permissions come a minute later. What is held already is in the cleanup
 // role at once.
 func TestPermissionsThatComeLate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
+	onStage(t, func(s *stage) {
 		s.grant("pods")
 		program := s.programOf("ConfigMap")
 		s.keeps(program)
 		s.has("pods")
-		before := s.writes()
-		for range 12 {
-			time.Sleep(5 * time.Second)
-			s.keeps(program)
-		}
-		if n := s.writes() - before; n != 0 {
-			t.Errorf("while they are missing, it tries to write %d times", n)
-		}
+		s.rests(12, func() { s.keeps(program) })
 		s.grant("configmaps", "pods")
 		time.Sleep(retryEvery)
 		s.keeps(program)
@@ -361,8 +347,7 @@ func TestPermissionsThatComeLate(t *testing.T) {
 // TestKindsThatAreNotServed keeps the permissions of a kind whose CustomResourceDefinition may come back, until nothing
 // of it is left.
 func TestKindsThatAreNotServed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
+	onStage(t, func(s *stage) {
 		s.grant("configmaps", "pods", "secrets")
 		s.keeps(s.programOf("ConfigMap", "Secret"))
 		s.gone = map[string]bool{"ConfigMap": true}
@@ -376,20 +361,19 @@ func TestKindsThatAreNotServed(t *testing.T) {
 
 // TestNobodyWantsACleanupRole expects no object that nobody has applied, and the role to be used once it is applied.
 func TestNobodyWantsACleanupRole(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
+	onStage(t, func(s *stage) {
 		role, _ := s.client.Tracker().Get(clusterRoles, "", "reconcel-cleanup")
 		if err := s.client.Tracker().Delete(clusterRoles, "", "reconcel-cleanup"); err != nil {
-			t.Fatal(err)
+			s.Fatal(err)
 		}
 		s.grant("configmaps", "pods")
 		program := s.programOf("ConfigMap")
 		s.keeps(program)
 		if s.live() != nil || s.log.String() != "" {
-			t.Errorf("the role is %v, the log says:\n%s", s.live(), s.log)
+			s.Errorf("the role is %v, the log says:\n%s", s.live(), s.log)
 		}
 		if err := s.client.Tracker().Add(role); err != nil {
-			t.Fatal(err)
+			s.Fatal(err)
 		}
 		time.Sleep(readEvery)
 		s.keeps(program)
@@ -399,8 +383,7 @@ func TestNobodyWantsACleanupRole(t *testing.T) {
 
 // TestMayNotReadTheRole has an installation with the roles of an older version. That is said once.
 func TestMayNotReadTheRole(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
+	onStage(t, func(s *stage) {
 		s.client.PrependReactor("get", "clusterroles", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return true, nil, apierrors.NewForbidden(clusterRoles.GroupResource(), "reconcel-cleanup", nil)
 		})
@@ -410,15 +393,14 @@ func TestMayNotReadTheRole(t *testing.T) {
 			time.Sleep(5 * time.Second)
 		}
 		if n := strings.Count(s.log.String(), "cleanup role not updated"); n != 1 {
-			t.Errorf("it is said %d times:\n%s", n, s.log)
+			s.Errorf("it is said %d times:\n%s", n, s.log)
 		}
 	})
 }
 
 // TestOthersWriteTheRole has another writer change the role at the same time, and empty it later.
 func TestOthersWriteTheRole(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
+	onStage(t, func(s *stage) {
 		raced := false
 		s.client.PrependReactor("update", "clusterroles", func(clienttesting.Action) (bool, runtime.Object, error) {
 			if raced {
@@ -431,13 +413,13 @@ func TestOthersWriteTheRole(t *testing.T) {
 		program := s.programOf("ConfigMap")
 		s.keeps(program)
 		s.has("configmaps", "pods")
-		empty, err := s.client.Resource(clusterRoles).Get(t.Context(), "reconcel-cleanup", metav1.GetOptions{})
+		empty, err := s.client.Resource(clusterRoles).Get(s.Context(), "reconcel-cleanup", metav1.GetOptions{})
 		if err != nil {
-			t.Fatal(err)
+			s.Fatal(err)
 		}
 		delete(empty.Object, "rules")
 		if err := s.client.Tracker().Update(clusterRoles, empty, ""); err != nil {
-			t.Fatal(err)
+			s.Fatal(err)
 		}
 		time.Sleep(readEvery)
 		s.keeps(program)
