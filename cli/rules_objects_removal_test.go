@@ -49,6 +49,8 @@ func newRemoval(t *testing.T, resources int) *removal {
 		c.apply(devFoos, "default", strings.ReplaceAll(readText(t, "../examples/foo/foo.yaml"), "example-foo", fmt.Sprintf("foo-%d", i)))
 	}
 	r := &removal{controlled: c}
+	c.home = "platform"
+	r.createHome()
 	r.applyRules()
 	c.start("--rules-objects")
 	for _, name := range []string{"web", "kept"} {
@@ -63,8 +65,27 @@ func newRemoval(t *testing.T, resources int) *removal {
 
 func (r *removal) applyRules() {
 	r.Helper()
-	r.apply(rules.RulesResource, "default", fooRules("web", "nginx:1"))
-	r.apply(rules.RulesResource, "default", keptRules)
+	r.apply(rules.RulesResource, r.home, fooRules("web", "nginx:1"))
+	r.apply(rules.RulesResource, r.home, keptRules)
+}
+
+var namespacesOfCluster = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+
+func (r *removal) createHome() {
+	r.Helper()
+	r.apply(namespacesOfCluster, "", "{apiVersion: v1, kind: Namespace, metadata: {name: "+r.home+"}}")
+}
+
+// deleteHome deletes the namespace of the Rules objects, and waits until it is gone.
+func (r *removal) deleteHome() {
+	r.Helper()
+	if err := r.client.Resource(namespacesOfCluster).Delete(r.Context(), r.home, metav1.DeleteOptions{}); err != nil {
+		r.Fatal(err)
+	}
+	r.eventually("the namespace is gone", func() bool {
+		_, err := r.client.Resource(namespacesOfCluster).Get(r.Context(), r.home, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
 }
 
 func (r *removal) children() map[string]types.UID {
@@ -163,6 +184,29 @@ func TestDeletedRulesObjects(t *testing.T) {
 	r.logs("Rules object deleted, its rules stay active", 2)
 	active()
 
+	r.deleteHome()
+	r.logs("Rules object deleted, its rules stay active", 4)
+	r.repairs("without the namespace", "foo-6")
+	r.createHome()
+	active()
+	r.deleteHome()
+	r.logs("Rules object deleted, its rules stay active", 6)
+	r.createHome()
+	r.eventually("the inventory is there again", func() bool {
+		return r.getIn(r.home, devConfigMaps, "reconcel-inventory").GetUID() != "" && r.getIn(r.home, devConfigMaps, "reconcel-revisions").GetUID() != ""
+	})
+	r.start("--rules-objects")
+	r.repairs("after a restart in a namespace that was created again", "foo-7")
+	active()
+	r.end()
+	r.deleteHome()
+	r.start("--rules-objects")
+	r.logs("msg=running", 1)
+	r.stay("after a start without the namespace and the inventory")
+	r.createHome()
+	active()
+	r.repairs("after the objects were applied to a new namespace", "foo-8")
+
 	r.end()
 	r.served.Cluster.Fail(sim.Failure{Verb: "list", Kind: schema.GroupKind{Group: "reconcel.dev", Kind: "Rules"}, Times: sim.Always})
 	r.start("--rules-objects")
@@ -186,13 +230,13 @@ func TestDeletedRulesObjects(t *testing.T) {
 	r.delete("kept")
 	r.start("--rules-objects")
 	r.logs("changed rule is held", 1)
-	r.logs(`msg="Rules object removed" object=Rules/default/kept`, 1)
-	if err := r.client.Resource(devConfigMaps).Namespace("default").Delete(t.Context(), "foo-6", metav1.DeleteOptions{}); err != nil {
+	r.logs(`msg="Rules object removed" object=Rules/platform/kept`, 1)
+	if err := r.client.Resource(devConfigMaps).Namespace("default").Delete(t.Context(), "foo-9", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	delete(r.uids, "ConfigMap/foo-6")
-	r.repairs("after both were deleted while no process ran", "foo-6")
-	if r.get(devConfigMaps, "foo-6").GetUID() != "" {
+	delete(r.uids, "ConfigMap/foo-9")
+	r.repairs("after both were deleted while no process ran", "foo-9")
+	if r.get(devConfigMaps, "foo-9").GetUID() != "" {
 		t.Error("a removed rule creates a child again")
 	}
 	hash := regexp.MustCompile("reconcel approve ([0-9a-f]{10})").FindStringSubmatch(r.log.String())
@@ -205,7 +249,7 @@ func TestDeletedRulesObjects(t *testing.T) {
 	}
 	var out, errs bytes.Buffer
 	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
-	if code := a.main([]string{"approve", hash[1], "--kubeconfig", kubeconfig, "-n", "default"}); code != 0 {
+	if code := a.main([]string{"approve", hash[1], "--kubeconfig", kubeconfig, "-n", r.home}); code != 0 {
 		t.Fatalf("approve ends with %d\n%s%s", code, &errs, &out)
 	}
 	r.logs(`"rule removed, deleting its objects" rule=foo`, 1)

@@ -36,6 +36,7 @@ type controlled struct {
 	*testing.T
 	served *dev.Server
 	client dynamic.Interface
+	home   string // the namespace of the controllers and their Rules objects
 	log    *e2e.Log
 	end    func()
 }
@@ -51,7 +52,7 @@ func newControlled(t *testing.T) *controlled {
 	}
 	t.Cleanup(served.Stop)
 	served.Config.QPS = -1 // No limit.
-	c := &controlled{T: t, served: served, client: dynamic.NewForConfigOrDie(served.Config), end: func() {}}
+	c := &controlled{T: t, served: served, client: dynamic.NewForConfigOrDie(served.Config), home: "default", end: func() {}}
 	t.Cleanup(func() { c.end() })
 	definition, err := deploy.RulesDefinition().YAML()
 	if err != nil {
@@ -83,7 +84,7 @@ func (c *controlled) apply(gvr schema.GroupVersionResource, namespace, text stri
 // delete deletes a Rules object.
 func (c *controlled) delete(name string) {
 	c.Helper()
-	if err := c.client.Resource(rules.RulesResource).Namespace("default").Delete(c.Context(), name, metav1.DeleteOptions{}); err != nil {
+	if err := c.client.Resource(rules.RulesResource).Namespace(c.home).Delete(c.Context(), name, metav1.DeleteOptions{}); err != nil {
 		c.Fatal(err)
 	}
 }
@@ -109,7 +110,7 @@ func (c *controlled) start(args ...string) {
 	go func() {
 		ended <- controller{
 			runFlags: s, out: command.out, loader: command.loader, loaded: loaded, invalid: rejected(loaded, judge.Of(loaded, nil, s.policy())),
-			log: slog.New(newHandler(c.log, s, slog.LevelInfo)), config: c.served.Config, namespace: "default", server: &server{}, debug: &server{}, clock: c.served.Clock,
+			log: slog.New(newHandler(c.log, s, slog.LevelInfo)), config: c.served.Config, namespace: c.home, server: &server{}, debug: &server{}, clock: c.served.Clock,
 			last: s.last,
 		}.run(ctx, func() {})
 	}()
@@ -134,7 +135,11 @@ func (c *controlled) eventually(what string, so func() bool) {
 }
 
 func (c *controlled) get(gvr schema.GroupVersionResource, name string) *unstructured.Unstructured {
-	u, err := c.client.Resource(gvr).Namespace("default").Get(c.Context(), name, metav1.GetOptions{})
+	return c.getIn("default", gvr, name)
+}
+
+func (c *controlled) getIn(namespace string, gvr schema.GroupVersionResource, name string) *unstructured.Unstructured {
+	u, err := c.client.Resource(gvr).Namespace(namespace).Get(c.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		return &unstructured.Unstructured{}
 	}
@@ -152,7 +157,7 @@ func (c *controlled) says(name string, texts ...string) {
 	c.Helper()
 	var u *unstructured.Unstructured
 	err := wait.PollUntilContextTimeout(c.Context(), 10*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		u = c.get(rules.RulesResource, name)
+		u = c.getIn(c.home, rules.RulesResource, name)
 		text, _ := json.Marshal(u.Object["status"])
 		observed, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
 		return observed == u.GetGeneration() && !slices.ContainsFunc(texts, func(part string) bool { return !strings.Contains(string(text), part) }), nil
