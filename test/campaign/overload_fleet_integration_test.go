@@ -5,6 +5,7 @@ package campaign
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"reconcel/deploy"
+	"reconcel/rules"
 	"reconcel/test/devcluster"
 	"reconcel/test/e2e"
 )
@@ -33,6 +36,8 @@ rules:
       data: {value: "${string(self.spec.value)}"}
 `
 
+var rulesKind = rules.RulesResource.GroupVersion().WithKind("Rules")
+
 // fleetCluster has what a fleet needs: etcd and an API server.
 var fleetCluster = devcluster.Options{Without: []string{devcluster.ControllerManager, devcluster.Kwok, devcluster.Scheduler}}
 
@@ -50,6 +55,39 @@ func newFleet(t *testing.T, cluster *devcluster.Cluster, size int) *fleet {
 	f.CRD(faultCRD("Box", "boxes", "Namespaced"))
 	f.each(f.create)
 	return f
+}
+
+// object creates a Rules object with the rules of the fleet.
+func (f *fleet) object() {
+	f.Helper()
+	definition, err := deploy.RulesDefinition().YAML()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.CRD(string(definition))
+	f.Rediscover()
+	f.Create(strings.Replace(fleetRules, "kind: Rules\n", "kind: Rules\nmetadata: {name: fleet}\n", 1))
+}
+
+// isActive returns an error unless the Rules object says that its rules are active, and all Boxes ready.
+func (f *fleet) isActive() error {
+	u, err := f.Resource(rulesKind).Get(f.Context(), "fleet", metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if ready, _, _ := unstructured.NestedInt64(u.Object, "status", "ready"); ready != int64(f.size) {
+		return fmt.Errorf("the status of the Rules says that %d of %d are ready", ready, f.size)
+	}
+	return isReady(u)
+}
+
+// edit changes all children, as users do.
+func (f *fleet) edit() {
+	f.Helper()
+	f.each(func(ctx context.Context, name string) error {
+		_, err := f.Resource(e2e.ConfigMap).Patch(ctx, name, types.MergePatchType, []byte(`{"data":{"value":"edited"}}`), metav1.PatchOptions{FieldManager: "user"})
+		return err
+	})
 }
 
 func (f *fleet) create(ctx context.Context, name string) error {

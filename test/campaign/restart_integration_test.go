@@ -5,7 +5,6 @@ package campaign
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -19,45 +18,59 @@ import (
 // server is ready.
 type outage struct {
 	name  string
-	do    func(c *devcluster.Cluster, link *faultproxy.Link) error
+	do    func(f *fleet, link *faultproxy.Link) error
 	lists int // the number of kinds that must be listed again
 	soak  int // the number of rounds of the long version
 }
 
 var outages = []outage{
-	{name: "the API server restarts", soak: 10, do: func(c *devcluster.Cluster, _ *faultproxy.Link) error {
-		return c.Restart(devcluster.APIServer)
+	{name: "the API server restarts", soak: 10, do: func(f *fleet, _ *faultproxy.Link) error {
+		return f.Cluster.Restart(devcluster.APIServer)
 	}},
 	{name: "the API server is killed", soak: 10, do: crashed(devcluster.APIServer, 3*time.Second)},
 	{name: "etcd is killed", soak: 5, do: crashed(devcluster.Etcd, 8*time.Second)},
-	{name: "the API server freezes", soak: 3, do: func(c *devcluster.Cluster, _ *faultproxy.Link) error {
-		if err := c.Pause(devcluster.APIServer); err != nil {
+	{name: "the API server freezes", soak: 3, do: func(f *fleet, _ *faultproxy.Link) error {
+		if err := f.Cluster.Pause(devcluster.APIServer); err != nil {
 			return err
 		}
 		<-time.After(15 * time.Second)
-		return c.Resume(devcluster.APIServer)
+		return f.Cluster.Resume(devcluster.APIServer)
 	}},
 	// The new API server no longer has the events since the version at which the watches
 	// resume, as after a compaction.
-	{name: "all watches are too old", soak: 5, lists: 2, do: func(c *devcluster.Cluster, link *faultproxy.Link) error {
+	{name: "all watches are too old", soak: 5, lists: 3, do: func(f *fleet, link *faultproxy.Link) error {
 		link.Hold(faultproxy.ToServer, faultproxy.ToClient)
 		defer link.Cut()
-		return c.Restart(devcluster.APIServer)
+		return f.Cluster.Restart(devcluster.APIServer)
+	}},
+	// Users edit children before the process sees the API server again.
+	{name: "the API server is away for a minute", soak: 2, do: func(f *fleet, link *faultproxy.Link) error {
+		if err := f.Cluster.Kill(devcluster.APIServer); err != nil {
+			return err
+		}
+		<-time.After(time.Minute)
+		link.Hold(faultproxy.ToServer, faultproxy.ToClient)
+		defer link.Cut()
+		if err := f.Cluster.Start(devcluster.APIServer); err != nil {
+			return err
+		}
+		f.edit()
+		return nil
 	}},
 }
 
 // crashed is the outage of a component that is killed, and down for a while.
-func crashed(component string, down time.Duration) func(*devcluster.Cluster, *faultproxy.Link) error {
-	return func(c *devcluster.Cluster, _ *faultproxy.Link) error {
-		if err := c.Kill(component); err != nil {
+func crashed(component string, down time.Duration) func(*fleet, *faultproxy.Link) error {
+	return func(f *fleet, _ *faultproxy.Link) error {
+		if err := f.Cluster.Kill(component); err != nil {
 			return err
 		}
 		<-time.After(down)
-		return c.Start(component)
+		return f.Cluster.Start(component)
 	}
 }
 
-// TestOutages lets the API server and its storage go away while all primaries change.
+// TestOutages lets the API server and its storage go away while all primaries change. The rules are a Rules object.
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	random, size := chance(t), 100
@@ -73,9 +86,10 @@ func TestOutages(t *testing.T) {
 	}
 	cluster := devcluster.Start(t, fleetCluster)
 	f := newFleet(t, cluster, size)
+	f.object()
 	link := faultproxy.Connect(t, cluster.UserKubeconfig(t, e2e.User))
-	p := start(t, e2e.Build(t), "reconcel", "-f", write(t, filepath.Join(t.TempDir(), "rules.yaml"), fleetRules),
-		"--kubeconfig", link.Kubeconfig(t), "--namespace", "default", "--listen", "off", "--leader-elect=false", "--log-level", "debug")
+	p := start(t, e2e.Build(t), "reconcel", "--rules-objects", "--kubeconfig", link.Kubeconfig(t),
+		"--namespace", "default", "--listen", "off", "--leader-elect=false", "--log-level", "debug")
 	p.Runs()
 	children, reference := f.converges(e2e.Patience), f.reference()
 	t.Logf("converged after %s without an outage", reference.Round(100*time.Millisecond))
@@ -104,7 +118,7 @@ func (f *fleet) outlives(link *faultproxy.Link, o outage, reference time.Duratio
 		}
 		return nil
 	})
-	if err := o.do(f.Cluster, link); err != nil {
+	if err := o.do(f, link); err != nil {
 		f.Fatalf("%s: %v", o.name, err)
 	}
 	ended := time.Now()
@@ -122,6 +136,12 @@ func (f *fleet) outlives(link *faultproxy.Link, o outage, reference time.Duratio
 		return nil
 	})
 	f.judgeLists(began, time.Now())
+	e2e.Poll(f.T, "the status of the rules to be written", maxReturn, time.Second, func() error {
+		if written := f.Writes(time.Now().Add(-3 * time.Second)); len(written) > 0 {
+			return fmt.Errorf("it is still writing %v", devcluster.Tally(written))
+		}
+		return f.isActive()
+	})
 	f.Quiet(time.Second)
 	return took
 }
