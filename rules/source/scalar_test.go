@@ -97,7 +97,7 @@ func rulesFiles(t testing.TB) []File {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files = append(files, File{filepath.Base(path), data})
+		files = append(files, File{Name: filepath.Base(path), Data: data})
 	}
 	return files
 }
