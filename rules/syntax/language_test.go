@@ -46,7 +46,9 @@ func outline(b *strings.Builder, indent, name string, v reflect.Value) {
 	case reflect.Struct:
 		line("")
 		for i := range v.NumField() {
-			outline(b, indent+"  ", v.Type().Field(i).Name, v.Field(i))
+			if f := v.Type().Field(i); f.IsExported() {
+				outline(b, indent+"  ", f.Name, v.Field(i))
+			}
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
