@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,7 +21,9 @@ import (
 	"reconcel/rules"
 	"reconcel/sim"
 	"reconcel/test/cputime"
+	"reconcel/test/devcluster"
 	"reconcel/test/e2e"
+	"reconcel/test/stories"
 )
 
 // keptRules makes a ConfigMap for each Foo, which outlives the rule.
@@ -279,94 +281,26 @@ func TestRulesObjectWhoseStatusConflicts(t *testing.T) {
 	}
 }
 
-// olderProgram names the program of an earlier version in the environment.
-const olderProgram = "RECONCEL_OLD"
-
-// TestUpgradeAndBack goes from the files of an earlier version to Rules objects and back. No resource and no child is
-// written.
+// TestUpgradeAndBack tells the story of two versions in memory.
 func TestUpgradeAndBack(t *testing.T) {
-	older := os.Getenv(olderProgram)
-	if older == "" {
-		t.Skipf("%s is not set: set it to the program of an earlier version, such as one that is built from d92ad49", olderProgram)
-	}
-	const each = 60
+	older := stories.OlderProgram(t)
 	c := newControlled(t)
-	c.apply(crdsOfCluster, "", readText(t, "../crds/platform.example.com_webapps.yaml"))
-	webApps := schema.GroupVersionResource{Group: "platform.example.com", Version: "v1alpha1", Resource: "webapps"}
-	c.eventually("a WebApp can be created", func() bool {
-		_, err := c.client.Resource(webApps).Namespace("default").List(t.Context(), metav1.ListOptions{})
-		return err == nil
-	})
-	for i := range each {
-		c.apply(devFoos, "default", strings.ReplaceAll(readText(t, "../examples/foo/foo.yaml"), "example-foo", fmt.Sprintf("foo-%d", i)))
-		c.apply(webApps, "default", strings.ReplaceAll(readText(t, "../examples/webapp/shop.yaml"), "name: shop", fmt.Sprintf("name: shop-%d", i)))
-	}
-	folder := t.TempDir()
-	for _, name := range []string{"foo", "webapp"} {
-		text := readText(t, "../examples/"+name+"/rules.yaml")
-		write(t, filepath.Join(folder, name+".yaml"), text)
-		c.apply(rules.RulesResource, "default", strings.Replace(text, "kind: Rules\n", "kind: Rules\nmetadata: {name: "+name+"}\n", 1))
-	}
 	kubeconfig, err := c.served.WriteKubeconfig(filepath.Join(t.TempDir(), "kubeconfig"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	runOlder := func() *e2e.Process {
-		p := e2e.Command{Binary: older, Name: "older", Args: []string{"--kubeconfig", kubeconfig, "-n=default", "--leader-elect=false", "--listen=off", "-f", folder}}.Start(t)
-		p.Runs()
-		return p
-	}
-	state := func() map[string]string {
-		all := map[string]string{}
-		for _, u := range c.served.Cluster.All() {
-			switch kind := u.GetKind(); {
-			case kind == "Lease", kind == "Event", kind == "Rules", kind == "ConfigMap" && strings.HasPrefix(u.GetName(), "reconcel-"):
-			default:
-				all[kind+"/"+u.GetName()] = string(u.GetUID()) + " " + u.GetResourceVersion()
+	(&stories.Upgrade{
+		T: t, Config: c.served.Config, Kubeconfig: kubeconfig, Older: older, Newer: "reconcel", Root: "..", Copies: 18,
+		Writes: func() (all []devcluster.Request) {
+			for _, w := range c.served.Cluster.Writes() {
+				if plural, _ := meta.UnsafeGuessKindToResource(w.Kind); strings.HasPrefix(w.By, "reconcel") {
+					all = append(all, devcluster.Request{Verb: w.Verb, Group: plural.Group, Resource: plural.Resource, Subresource: w.Subresource,
+						Namespace: w.Namespace, Name: w.Name})
+				}
 			}
-		}
-		return all
-	}
-	p := runOlder()
-	c.eventually("all objects are created", func() bool {
-		n := map[string]int{}
-		for name := range state() {
-			n[strings.Split(name, "/")[0]]++
-		}
-		return n["Deployment"] == 2*each+1 && n["Service"] >= each && n["Ingress"] == each
-	})
-	c.rests(0)
-	before := state()
-	same := func(step string) {
-		t.Helper()
-		c.rests(0)
-		now := state()
-		for name, version := range before {
-			if now[name] != version {
-				t.Errorf("%s: %s was %s, and is %s", step, name, version, now[name])
-			}
-		}
-		before = now
-	}
-	stop := func() {
-		p.Signal(syscall.SIGTERM)
-		if err := p.Ends(time.Minute); err != nil {
-			t.Errorf("the older version ends with %v", err)
-		}
-	}
-	stop()
-	for _, args := range [][]string{{"-f", folder}, {"--rules-objects"}, {"-f", folder}} {
-		c.start(args...)
-		c.eventually("it runs", func() bool { return strings.Contains(c.log.String(), "msg=running") })
-		same(strings.Join(args, " "))
-		if strings.Contains(c.log.String(), "rule removed") {
-			t.Errorf("with %q, a rule is removed:\n%s", args, c.log)
-		}
-	}
-	c.end()
-	p = runOlder()
-	same("the older version again")
-	stop()
+			return all
+		},
+	}).Tell()
 }
 
 // TestRulesObjectsWithTwoProcesses kills the process that leads during a change of the rules, and stops the next one until
