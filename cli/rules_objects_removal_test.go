@@ -203,9 +203,10 @@ func TestDeletedRulesObjects(t *testing.T) {
 	r.end()
 	r.deleteHome()
 	r.start("--rules-objects")
+	r.logs("start failed, will retry", 1)
+	r.createHome()
 	r.logs("msg=running", 1)
 	r.stay("after a start without the namespace and the inventory")
-	r.createHome()
 	active()
 	r.repairs("after the objects were applied to a new namespace", "foo-8")
 

@@ -115,7 +115,7 @@ func TestPlanReconcilesWhatRunReconciles(t *testing.T) {
 	one, two := ofAccounts("one", "a"), ofAccounts("two", "a")
 	var accounts []string
 	for _, name := range []string{"x", "y", "z"} {
-		accounts = append(accounts, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: "+name+", namespace: team}}")
+		accounts = append(accounts, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: \""+name+"\", namespace: team}}")
 	}
 	f := newFleet(t, loadTexts(t, map[string]string{"Rules home/one": one, "Rules home/three": selecting("three", "a"), "Rules home/two": two}).Program,
 		accounts...)
