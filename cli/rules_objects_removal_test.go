@@ -19,6 +19,7 @@ import (
 
 	"reconcel/deploy"
 	"reconcel/rules"
+	"reconcel/rules/syntax"
 	"reconcel/sim"
 	"reconcel/test/cputime"
 	"reconcel/test/devcluster"
@@ -294,7 +295,11 @@ func TestUpgradeAndBack(t *testing.T) {
 		T: t, Config: c.served.Config, Kubeconfig: kubeconfig, Older: older, Newer: "reconcel", Root: "..", Copies: 18,
 		Writes: func() (all []devcluster.Request) {
 			for _, w := range c.served.Cluster.Writes() {
-				if plural, _ := meta.UnsafeGuessKindToResource(w.Kind); strings.HasPrefix(w.By, "reconcel") {
+				plural, _ := meta.UnsafeGuessKindToResource(w.Kind)
+				if w.Kind.Kind == syntax.Kind {
+					plural = rules.RulesResource
+				}
+				if strings.HasPrefix(w.By, "reconcel") {
 					all = append(all, devcluster.Request{Verb: w.Verb, Group: plural.Group, Resource: plural.Resource, Subresource: w.Subresource,
 						Namespace: w.Namespace, Name: w.Name})
 				}
