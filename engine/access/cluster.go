@@ -224,9 +224,9 @@ type Options struct {
 	// which returns it. nil approves the program of New.
 	Approve func(context.Context) (*rules.Program, error)
 
-	// Retain is told what rules make and what is left of others: every few seconds while they are active, and before that
-	// unless Retained reports that they do not need it, because rules wait for it. Only a process that writes calls Retain,
-	// and not more than once at a time. nil is told nothing.
+	// Retain is told what rules make and what is left of others: every few seconds while they are active, and before
+	// that, where rules wait for it, unless Retained reports that they do not need it. Only a process that writes calls
+	// Retain, and not more than once at a time. nil is told nothing.
 	Retain   func(context.Context, Remains)
 	Retained func([]*rules.Program) bool // sends no request; safe for concurrent use; nil: false
 

@@ -59,7 +59,8 @@ type KeptRule struct {
 // merge adds what a program renders to the entries, and returns what only they
 // have. Of a program that is incomplete, it is not known which rules are removed: their entries stay as they are.
 func (inv *Inventory) merge(entries map[Key]Entry, program *rules.Program, check Check) Orphaned {
-	found := Orphaned{Kinds: map[Key][]schema.GroupVersionKind{}, Written: map[Key]bool{}, TakenOver: map[string][]string{}}
+	found := Orphaned{Kinds: map[Key][]schema.GroupVersionKind{}, Written: map[Key]bool{},
+		TakenOver: map[string][]string{}}
 	loaded, names := map[Key]bool{}, map[string]bool{}
 	revision := sync.OnceValue(func() string { return revisionOf(program.Sources()) })
 	for _, p := range program.Primaries() {

@@ -174,7 +174,7 @@ func (r *omissions) stepMayBeAbsent(t *typed, args []ast.Expr, depth int) bool {
 	return optional && r.mayBeAbsent(t, args[0], depth+1)
 }
 
-// isOfOtherKinds reports whether an expression selects, with .?, a field of self that only other kinds of the rule have.
+// isOfOtherKinds reports whether an expression selects a field of self with .? that only other kinds of the rule have.
 func (r *omissions) isOfOtherKinds(t *typed, e ast.Expr) bool {
 	if !isCall(e, operators.OptSelect) {
 		return false
