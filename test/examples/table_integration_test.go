@@ -237,7 +237,7 @@ var table = []example{
 	},
 	{
 		name:      "mirror",
-		setup:     []string{"namespaces.yaml"},
+		setup:     []string{"observed.yaml"},
 		resources: []string{"sources.yaml"},
 		global:    []string{"shop", "warehouse"},
 		children: []children{
