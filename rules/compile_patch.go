@@ -29,32 +29,20 @@ func (c *compiler) patch() {
 		b.close('}')
 	}
 	c.rule.patch = b.template()
-	c.checkStable(c.rule.patch.ops)
-	c.findOwnReads()
 	c.rule.patched = patchedFields(c.src.Patch, "patch", nil, nil)
+	c.findOwnReads()
 }
 
-// checkStable records an error for expressions whose value changes with each write of
-// the patch. Those that read their own field as a part of another value are no error of loading: see OwnFieldReads.
-func (c *compiler) checkStable(ops []op) {
-	for i := range ops {
-		o := &ops[i]
-		programs := o.text.programs()
-		if o.prog != nil {
-			programs = append(programs, o.prog)
+// findOwnReadsOfSelf finds the expressions of the patch that read their own field in the primary. Those whose value
+// changes with each write of the patch are errors.
+func (c *compiler) findOwnReadsOfSelf(ops []op) {
+	eachProgram(ops, func(where string, p *expr.Program) {
+		if trail, ok := p.Volatile(); ok {
+			c.expressions.complain(p.Pos(), "%s: %s changes with every write, so the patch would change, too", where, trail)
+		} else if trail := p.OwnRead(self + strings.TrimPrefix(where, "patch")); trail != "" {
+			c.addOwnField(where, trail, nil, p.Pos())
 		}
-		for _, p := range programs {
-			own := self + strings.TrimPrefix(o.where, "patch")
-			if trail, ok := p.Volatile(); ok {
-				c.expressions.complain(p.Pos(), "%s: %s changes with every write, so the patch would change, too", o.where, trail)
-			} else if slices.Contains(p.Paths(), own) {
-				c.expressions.complain(p.Pos(), "%s: is computed from itself, and would change each time", o.where)
-			} else if trail := p.OwnRead(own); trail != "" {
-				c.rule.ownReads = append(c.rule.ownReads, OwnFieldRead{p.Pos(), o.where, trail, nil})
-			}
-		}
-		c.checkStable(o.ops)
-	}
+	})
 }
 
 // A patchedField is a field that a patch writes as a whole.

@@ -10,45 +10,49 @@ import (
 	"reconcel/rules/source"
 )
 
-// An OwnFieldRead is an expression of a patch that reads what it writes. Through a lookup of the same object, which may
-// be older than the primary, or newer, it undoes what others write.
-type OwnFieldRead struct {
-	Pos    source.Pos
-	Where  string  // what is written, such as patch.spec.replicas
-	Trail  string  // what is read, such as live.spec.replicas
-	lookup *Lookup // or nil: it reads the primary itself
-}
-
-// Why says why the read is the same field, and what follows.
-func (o OwnFieldRead) Why() string {
-	switch {
-	case o.lookup != nil:
-		return o.Trail + " is the same field of the same object: it would undo what others write"
-	case expr.IsOrBelow(o.Trail, self+strings.TrimPrefix(o.Where, "patch")):
-		return o.Trail + " is a part of it: it would change each time"
-	}
-	return "it is a part of " + o.Trail + ": it would change each time"
-}
-
-// OwnFieldReads returns the expressions of the patch that read their own field as a part of another value, or through a
+// findOwnReads finds the fields of the patch that are computed from themselves, as a part of another value or through a
 // lookup that certainly has the primary. What a lookup with a computed name or selector has is known only when the rule
 // is rendered.
-func (r *Rule) OwnFieldReads() []OwnFieldRead { return r.ownReads }
-
-// findOwnReads finds the reads of OwnFieldReads through lookups.
 func (c *compiler) findOwnReads() {
-	if c.rule.patch == nil {
-		return
-	}
+	c.findOwnReadsOfSelf(c.rule.patch.ops)
 	for _, l := range c.rule.Lookups {
-		if l.mayHavePrimary = l.GVK.GroupKind() == c.rule.GVK.GroupKind(); l.mayHavePrimary && c.hasPrimary(l) {
+		l.mayHavePrimary = l.GVK.GroupKind() == c.rule.GVK.GroupKind()
+		if l.mayHavePrimary && c.hasPrimary(l) {
 			eachProgram(c.rule.patch.ops, func(where string, p *expr.Program) {
 				if trail := ownTrail(p.Paths(), l, where); trail != "" {
-					c.rule.ownReads = append(c.rule.ownReads, OwnFieldRead{p.Pos(), where, trail, l})
+					c.addOwnField(where, trail, l, p.Pos())
 				}
 			})
 		}
 	}
+}
+
+// addOwnField notes that a field of the patch is computed from itself, at a path that it reads.
+func (c *compiler) addOwnField(where, trail string, l *Lookup, pos source.Pos) {
+	f := c.rule.patchedAt(where)
+	switch {
+	case f == nil:
+		c.expressions.complain(pos, "%s: is computed from itself, because it reads %s", where, trail).Hint = wholeField
+	case l != nil && l.GVK != c.rule.GVK:
+		c.expressions.complain(pos, "%s: is computed from itself, because it reads %s", where, trail).Hint = inThisVersion
+	case !slices.Contains(c.rule.ownFields, f):
+		c.rule.ownFields = append(c.rule.ownFields, f)
+	}
+}
+
+// What to write instead of an expression that reads its own field.
+const (
+	wholeField = "write the whole field as one expression in the patch: " +
+		"a list, or a map, that reads the one that is there"
+	inThisVersion = "read it from self: a lookup in another version may be older or newer"
+)
+
+// patchedAt returns the field that the patch writes at a position, or nil if that is a part of one.
+func (r *Rule) patchedAt(where string) *patchedField {
+	if i := slices.IndexFunc(r.patched, func(f patchedField) bool { return f.where == where }); i >= 0 {
+		return &r.patched[i]
+	}
+	return nil
 }
 
 // hasPrimary reports whether a lookup of the primary's kind certainly has the primary.
@@ -109,16 +113,18 @@ func eachProgram(ops []op, visit func(where string, p *expr.Program)) {
 	}
 }
 
-// looked returns an object of a lookup as expressions see it. If it is the primary, the run knows which fields of it
-// are read.
+// looked returns an object of a lookup as expressions see it. The primary is self, so that all that is read of it has
+// one resourceVersion, and the run knows which fields of it are read.
 func (r *queries) looked(l *Lookup, object map[string]any) any {
-	object = r.liveObjects.object(l.GVK, object)
-	if !l.mayHavePrimary || slices.ContainsFunc(r.rule.ownReads, func(o OwnFieldRead) bool { return o.lookup == l }) {
-		return object
+	if !l.mayHavePrimary {
+		return r.liveObjects.object(l.GVK, object)
 	}
 	id := identityOf(object)
 	if id.name != r.primary.name || id.namespace != r.primary.namespace || id.uid != r.primary.uid {
-		return object
+		return r.liveObjects.object(l.GVK, object)
+	}
+	if l.GVK == r.rule.GVK {
+		object = r.in.Self
 	}
 	return expr.Follow(object, l, r)
 }
@@ -144,22 +150,34 @@ func (p primaryRead) isOf(where string) bool {
 	return expr.IsOrBelow(p.path, where) || p.use == expr.UsedValue && expr.IsOrBelow(where, p.path)
 }
 
-// ownFieldRead returns the error for a patch that has read the field that it writes through a lookup, or nil.
-func (r *queries) ownFieldRead() (where string, err *expr.Error) {
+// ownFields returns the fields of the patch that are computed from themselves in this rendering, or the error of one
+// that cannot be.
+func (r *queries) ownFields() (fields []*patchedField, where string, err *expr.Error) {
+	fields = slices.Clip(r.rule.ownFields)
 	if len(r.primaryReads) == 0 {
-		return "", nil
+		return fields, "", nil
 	}
 	eachProgram(r.rule.patch.ops, func(at string, p *expr.Program) {
 		for _, read := range r.primaryReads {
-			if err == nil && read.isOf(at) && slices.ContainsFunc(p.Paths(),
+			if err != nil || !read.isOf(at) || !slices.ContainsFunc(p.Paths(),
 				func(trail string) bool { return expr.Root(trail) == read.lookup.ID }) {
-				where = at
-				err = &expr.Error{Pos: p.Pos(), Message: "is computed from itself: the lookup \"" + read.lookup.ID +
-					"\" has the resource itself"}
+				continue
 			}
+			hint := wholeField
+			if f := r.rule.patchedAt(at); read.lookup.GVK != r.rule.GVK {
+				hint = inThisVersion
+			} else if f != nil {
+				if !slices.Contains(fields, f) {
+					fields = append(fields, f)
+				}
+				continue
+			}
+			where = at
+			err = &expr.Error{Pos: p.Pos(), Message: "is computed from itself: the lookup \"" + read.lookup.ID +
+				"\" has the resource itself; " + hint}
 		}
 	})
-	return where, err
+	return fields, where, err
 }
 
 // A VolatileRead is an expression whose value changes with each write of the primary, although it decides

@@ -87,8 +87,6 @@ type Rule struct {
 	Lookups    []*Lookup
 	StatusKeys []string // top-level status fields that the rule writes, sorted
 
-	ownReads []OwnFieldRead
-
 	statusPaths map[string][]string // the keys that lead to a field below status, by its name in messages
 
 	Ordered         bool // teardown: ordered
@@ -107,7 +105,8 @@ type Rule struct {
 	checks      []check
 	patch       *template // or nil
 	patched     []patchedField
-	status      *template // or nil
+	ownFields   []*patchedField // those of patched that are computed from themselves
+	status      *template       // or nil
 	conditions  []condition
 	allow       allow
 	accountPos  source.Pos

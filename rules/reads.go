@@ -124,6 +124,12 @@ func (p *Program) computeReads() Reads {
 				t.lookups = append(t.lookups, lookups.of(l.GVK))
 			}
 			t.trace()
+			for i, l := range r.Lookups {
+				if l.mayHavePrimary && l.GVK == r.GVK { // What is read of the primary through it, is read of self.
+					t.lookups[i], t.lets = t.self, map[int]*expr.Origin{}
+					t.trace()
+				}
+			}
 		}
 	}
 	return Reads{primary: primaries.projections(), child: children.projections(), lookup: lookups.projections()}

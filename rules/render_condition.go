@@ -277,24 +277,33 @@ func (r *run) renderPatch() {
 		return
 	}
 	start := len(r.buf)
-	r.limit = start + maxObject
-	r.marks = r.marks[:0]
-	r.buf = append(r.buf, '{')
-	o, res := r.writing.execute(t.ops)
-	if where, err := r.queries.ownFieldRead(); err != nil && res.ok() {
-		r.buf = r.buf[:start]
+	o, res := r.appendPatch()
+	own, where, err := r.queries.ownFields()
+	switch {
+	case err != nil && res.ok():
 		r.result.PatchErr = r.settling.failure("", where, err)
-		return
-	}
-	if !res.ok() {
-		r.buf = r.buf[:start]
-		if res.err != nil {
-			r.result.PatchErr = r.settling.failure("", o.where, res.err)
-		} else {
-			r.result.PatchWaits = r.settling.waitsOf(res.unknown)
+	case res.err != nil:
+		r.result.PatchErr = r.settling.failure("", o.where, res.err)
+	case !res.ok():
+		r.result.PatchWaits = r.settling.waitsOf(res.unknown)
+	case len(own) == 0 || r.isStable(own, start):
+		r.result.patch = span{start, len(r.buf)}
+		for _, f := range own {
+			r.result.OwnFields = append(r.result.OwnFields, f.keys)
 		}
 		return
 	}
-	r.buf = expr.Close(r.buf, '}')
-	r.result.patch = span{start, len(r.buf)}
+	r.buf = r.buf[:start]
+}
+
+// appendPatch appends what the patch makes of the primary as expressions see it now.
+func (r *run) appendPatch() (*op, result) {
+	r.limit = len(r.buf) + maxObject
+	r.marks = r.marks[:0]
+	r.buf = append(r.buf, '{')
+	o, res := r.writing.execute(r.rule.patch.ops)
+	if res.ok() {
+		r.buf = expr.Close(r.buf, '}')
+	}
+	return o, res
 }

@@ -106,9 +106,12 @@ type RuleResult struct {
 	Invalid  bool          // Err is that of a validate check
 	Children []ChildResult // one for each of Rule.Children, in that order
 	// Done is what objects of the rule have done, by DoneKey. DoneErr is why that cannot be read.
-	Done       map[string]*Done
-	DoneErr    error
-	Patch      []byte // a JSON object for the primary itself; empty: the rule has no patch, or it failed or waits
+	Done    map[string]*Done
+	DoneErr error
+	Patch   []byte // a JSON object for the primary itself; empty: the rule has no patch, or it failed or waits
+	// OwnFields are the keys of the fields of Patch that are computed from themselves. They are written for the
+	// resourceVersion of Input.Self, and nobody removes them: see Split.
+	OwnFields  [][]string
 	PatchErr   *Failure
 	PatchWaits []string // what the patch waits for
 	Status     []byte   // a JSON object with sorted keys; empty: the rule writes no status

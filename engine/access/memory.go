@@ -295,6 +295,10 @@ type WrittenPatch struct {
 	Rejected *rejectedWrite
 	Damper   decide.Damper
 	Renew    bool // it is to be applied once more
+	// Of the fields that are computed from themselves: what the API server has made of them, the patch that the rules make
+	// of that, which is not written, and why.
+	Stored, Next [16]byte
+	Unstable     error
 }
 
 // A Deletion is one that we have requested. The cache may not show it yet. It

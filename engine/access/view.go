@@ -110,6 +110,15 @@ func (p *View) Render(now time.Time) {
 	}, p.Rendering)
 }
 
+// Over returns what a rule renders for the primary in another state.
+func (p *View) Over(self *watch.Object, rule *rules.Rule) *rules.RuleResult {
+	s := *p.Subject
+	s.Self, s.Rendering, s.Wanted, s.Later, s.bundles = self, &rules.Rendering{}, nil, nil, nil
+	(&View{Subject: &s}).Render(p.Clock.Now())
+	i := slices.IndexFunc(s.Rendering.Rules, func(r rules.RuleResult) bool { return r.Rule == rule })
+	return &s.Rendering.Rules[i]
+}
+
 // VolatileReads says what the rules of the primary read that changes with each of its writes, or "".
 func (p *View) VolatileReads() string {
 	var all []string

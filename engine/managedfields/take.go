@@ -87,6 +87,29 @@ func (r Repair) RemoveLeftovers() ([]byte, error) {
 	return r.patch(nil, r.leftovers(sets[own]))
 }
 
+// Disown returns a JSON patch with which the manager no longer owns some fields, or nil if it owns none of them. Their
+// values stay.
+func (r Repair) Disown(fields [][]string) ([]byte, error) {
+	sets, own := r.sets()
+	if own < 0 {
+		return nil, nil
+	}
+	all := entriesOf(r.Live.Object)
+	after := sets[own].Without(fields)
+	if after.Equals(sets[own]) {
+		return nil, nil
+	}
+	entry, err := withFields(all[own], after)
+	if err != nil {
+		return nil, err
+	}
+	entries := slices.Clone(all)
+	if entries[own] = entry; entry == nil {
+		entries = slices.Delete(entries, own, own+1)
+	}
+	return r.patch(entries, nil)
+}
+
 // sets returns the fields of each entry of the manager's subresource, zero for other entries, and the index
 // of the manager's own, or -1.
 func (r Repair) sets() (sets []Set, own int) {

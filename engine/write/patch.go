@@ -40,7 +40,21 @@ func (p *Patches) Patch(ctx context.Context, r *rules.RuleResult) outcome.Outcom
 	case len(r.Patch) == 0:
 		return p.Answers.OutcomeOf(p.revert(ctx, r.Rule)) // An earlier version of the rule may have had a patch.
 	}
-	did, err := p.EnsurePatch(ctx, plan.PatcherOf(r.Rule), r.Patch)
+	applied, own, err := r.Split()
+	did := outcome.Unchanged
+	if err == nil && len(r.OwnFields) > 0 {
+		did, err = p.ensureOwn(ctx, plan.PatcherOf(r.Rule), r, own)
+	}
+	switch {
+	case err != nil:
+	case len(applied) == 0:
+		err = p.revert(ctx, r.Rule)
+	default:
+		var also outcome.Action
+		if also, err = p.EnsurePatch(ctx, plan.PatcherOf(r.Rule), applied); also == outcome.Configured {
+			did = also
+		}
+	}
 	switch {
 	case err != nil:
 		return p.Answers.OutcomeOf(outcome.Position{Rule: r.Rule.Name, Subject: "patch",
@@ -59,6 +73,11 @@ func (p *Patches) EnsurePatch(ctx context.Context, by plan.Patcher, fields []byt
 	if desired == nil || err != nil {
 		return outcome.Unchanged, err
 	}
+	return p.damped(w, hash, func() error { return p.applyPatch(ctx, by, w, desired) })
+}
+
+// damped sends a patch, unless it was rejected or another writer undoes it each time. hash identifies it.
+func (p *Patches) damped(w *access.WrittenPatch, hash [16]byte, send func() error) (outcome.Action, error) {
 	version := p.MetadataVersion()
 	if err := w.Rejected.Stands(p.Subject, hash, version); err != nil {
 		return outcome.Unchanged, err
@@ -77,7 +96,7 @@ func (p *Patches) EnsurePatch(ctx context.Context, by plan.Patcher, fields []byt
 	if wait > 0 {
 		return outcome.Unchanged, &decide.ConflictLoopError{Object: p.Req.String(), By: culprit, Wait: wait}
 	}
-	if err := p.applyPatch(ctx, by, w, desired); err != nil {
+	if err := send(); err != nil {
 		if w.Damper.Uncount(before, err); repeats {
 			w.Damper = before
 		}

@@ -56,7 +56,6 @@ func of(l *rules.Loaded, file *syntax.File, kinds *schema.Set, policy Policy) Re
 		kinds = schema.Builtin()
 	} else {
 		found = findings(l, file, kinds)
-		found.Errors = append(found.Errors, ownFields(l.Program)...)
 		found.Warnings = append(found.Warnings, silence.Unknown...)
 	}
 	errs, warnings := slices.Concat(l.Errors, found.Errors), slices.Clone(found.Warnings)
@@ -85,24 +84,6 @@ func findings(l *rules.Loaded, file *syntax.File, kinds *schema.Set) check.Found
 			found.Errors = append(found.Errors, e)
 		case l.Program != nil: // Otherwise it may be a consequence of what does not load.
 			found.Warnings = append(found.Warnings, e)
-		}
-	}
-	return found
-}
-
-// ownFields rejects patches that read what they write. It is no error of loading:
-// rules with it have run, and stay active after an upgrade.
-func ownFields(p *rules.Program) (found []*source.Error) {
-	if p == nil {
-		return nil
-	}
-	for _, primary := range p.Primaries() {
-		for _, r := range primary.Rules {
-			for _, read := range r.OwnFieldReads() {
-				found = append(found, source.NewError(read.Pos, r.Name,
-					read.Where+": is computed from itself, because "+read.Why(),
-					"read another field, or let another object say what the value is"))
-			}
 		}
 	}
 	return found
