@@ -107,6 +107,13 @@ func (w *world) canonical(live unstructured.Unstructured, names *strings.Replace
 	if !w.isPrimary(u.GroupVersionKind()) {
 		delete(u.Object, "status")
 	}
+	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	if len(list) > 0 && u.GroupVersionKind().Group == "apps" {
+		slices.SortFunc(list, func(a, b any) int { // The controllers list them in the order of their changes.
+			return strings.Compare(a.(map[string]any)["type"].(string), b.(map[string]any)["type"].(string))
+		})
+		u.Object["status"].(map[string]any)["conditions"] = list
+	}
 	if u.GetKind() == "Secret" {
 		u.Object["data"] = decoded(u.Object["data"])
 	}

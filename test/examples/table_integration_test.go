@@ -337,4 +337,16 @@ var table = []example{
 		},
 		soakKills: true,
 	},
+	{
+		name:      "sleep",
+		resources: []string{"deployment.yaml"},
+		ready:     sleepsAsAsked,
+		updates: []update{
+			{"Deployment", "web", asleep("false"), replicasAre(3)},
+			{"Deployment", "web", `{"spec":{"replicas":5}}`, replicasAre(5)},
+			{"Deployment", "web", asleep("true"), replicasAre(0)},
+		},
+		disturbances: []update{{"Deployment", "web", `{"spec":{"replicas":2}}`, nil}},
+		patched:      []string{"deployments"},
+	},
 }
