@@ -7,6 +7,7 @@ import (
 	"reconcel/engine/outcome"
 	"reconcel/engine/plan"
 	"reconcel/engine/report"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -19,6 +20,9 @@ func (p *Pass) skipPaused(ctx context.Context, now time.Time) (outcome.Result, e
 	}
 	p.Memory.Reads.Retain()
 	if !p.View.Matches() && !p.Primary.HasFinalizer(p.Self) {
+		if !p.Cached && (p.Cluster.IsMarked(p.Primary, p.Self) || p.Primary.HasChild(p.Req, anyChild)) {
+			return outcome.Result{RequeueAfter: outcome.ForbiddenRetry}, nil // The watch does not show the end of the pause.
+		}
 		return outcome.Result{}, nil // No rule manages it.
 	}
 	if p.Memory.Pause == plan.Running || p.Memory.Pause == plan.Unknown && !p.saysPaused() {
@@ -32,6 +36,8 @@ func (p *Pass) skipPaused(ctx context.Context, now time.Time) (outcome.Result, e
 	}
 	return p.Reporter.Status(ctx, total, now).Result()
 }
+
+func anyChild(*watch.Object) bool { return true }
 
 func (p *Pass) resume() {
 	if p.Memory.Pause == plan.Resting || p.Memory.Pause == plan.Unknown && p.saysPaused() {

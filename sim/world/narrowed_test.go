@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"reconcel/engine/access"
 	"reconcel/engine/inventory"
@@ -68,5 +69,40 @@ func TestNarrowerSelector(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestDeselectedWhilePaused expects a resource that was deselected while it was paused to lose what rules made, once
+// the pause ends: the watch shows neither.
+func TestDeselectedWhilePaused(t *testing.T) {
+	for name, written := range map[string]string{
+		"a finalizer": "  teardown: ordered\n  children:\n" + configMap("a"),
+		"a child":     "  children:\n" + configMap("a"),
+		"a patch":     "  patch: {metadata: {labels: {patched: 'yes'}}}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := begin(t, ofSelected("app: x", written))
+			merge(t, w, []byte(`{"metadata":{"labels":{"app":"x"}}}`))
+			merge(t, w, []byte(`{"metadata":{"annotations":{"reconcel.dev/paused":"true"}}}`))
+			merge(t, w, []byte(`{"metadata":{"labels":{"app":null}}}`))
+			left := func() string {
+				o := w.Cluster().Find(fooKind, "default", "example-foo")
+				text := strings.Join(o.GetFinalizers(), " ") + o.GetLabels()["patched"]
+				if w.Cluster().Find(configMapKind, "default", "a") != nil {
+					text += " ConfigMap/a"
+				}
+				return text
+			}
+			if left() == "" {
+				t.Fatal("the pause stops nothing")
+			}
+			merge(t, w, []byte(`{"metadata":{"annotations":{"reconcel.dev/paused":null}}}`))
+			if err := w.Advance(t.Context(), time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			if got := left(); got != "" {
+				t.Errorf("after the pause, there is still %s", got)
+			}
+		})
 	}
 }
