@@ -110,7 +110,7 @@ type RuleResult struct {
 	DoneErr error
 	Patch   []byte // a JSON object for the primary itself; empty: the rule has no patch, or it failed or waits
 	// OwnFields are the keys of the fields of Patch that are computed from themselves. They are written for the
-	// resourceVersion of Input.Self, and nobody removes them: see Split.
+	// resourceVersion of Input.Self, and stay when the rule no longer writes them: see Split.
 	OwnFields  [][]string
 	PatchErr   *Failure
 	PatchWaits []string // what the patch waits for

@@ -69,7 +69,7 @@ func gearsOf(t *testing.T, definition string) *sim.Kinds {
 	return kinds
 }
 
-// TestReadsFollowTheSchema reads a custom resource that nobody has written since its schema changed. As on the API server,
+// TestReadsFollowTheSchema reads a custom resource that was not written after its schema changed. As on the API server,
 // each read has the fields and the defaults of the schema of now, and what is stored stays.
 func TestReadsFollowTheSchema(t *testing.T) {
 	kinds := gearsOf(t, gearDefinition)

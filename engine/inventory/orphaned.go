@@ -16,7 +16,7 @@ import (
 type Orphaned struct {
 	// Kinds are kinds that a loaded rule has rendered and renders no more.
 	Kinds map[Key][]schema.GroupVersionKind
-	// Written has the loaded rules of which some version has written more into primaries than their status.
+	// Written has the loaded rules that wrote other fields than the status into primaries, now or in an earlier version.
 	Written    map[Key]bool
 	Finalizers []Finalizer
 	Removed    []RemovedRule

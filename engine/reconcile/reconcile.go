@@ -74,7 +74,7 @@ func (e *Reconciler) Begin(ctx context.Context, pl *plan.Plan, req ident.Request
 	self = memory.Newest(self)
 	if self.Terminating() && !primary.HasFinalizer(self) {
 		if cached == nil {
-			e.Memories.Forget(req) // No event tells when it is gone.
+			e.Memories.Forget(req) // No event reports its deletion.
 		}
 		return nil, nil // The garbage collector deletes its children.
 	}

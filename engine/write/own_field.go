@@ -66,7 +66,7 @@ func (p *Patches) mergePatch(ctx context.Context, by plan.Patcher, own map[strin
 	w := p.Cluster.Writer(by.Rule, p.Req, p.Cache.Kind(), p.Req.Namespace)
 	o, err := w.Merge(ctx, p.Primary.Watch, p.Req.Name, body)
 	if apierrors.IsConflict(err) || answer.IsAbsent(err) {
-		return decide.ErrStale // It is rendered anew.
+		return decide.ErrStale // Render it again.
 	}
 	if err != nil {
 		return outcome.ClassifyAnswer(err)
@@ -107,7 +107,7 @@ func (p *Patches) ownOver(self *watch.Object, rule *rules.Rule) map[string]any {
 	return own
 }
 
-// unstable returns the error for the first field of which the rule makes something else each time.
+// unstable returns the error for the first field whose value changes with each rendering.
 func unstable(fields [][]string, sent, next map[string]any) error {
 	for _, keys := range fields {
 		was, _, _ := unstructured.NestedFieldNoCopy(sent, keys...)

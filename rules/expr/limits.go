@@ -240,13 +240,14 @@ func hashWork(a operands) int { return len(textOf(a[0])) / perValue }
 
 func splitWork(a operands) int { return hashWork(a) + strings.Count(textOf(a[0]), textOf(a[1])) }
 
-// equalWork is the work of comparing two values: a quarter more than their size, as both are counted before.
+// equalWork is the work of comparing two values. It is their size and a half, because both are counted before they are
+// compared.
 func equalWork(a operands) int {
 	if !isContainer(a[0]) || !isContainer(a[1]) {
 		return 0
 	}
 	n := countValues(a[1], countValues(a[0], MaxWork+1))
-	return n + n/4
+	return n + n/2
 }
 
 func inWork(a operands) int {
@@ -313,12 +314,7 @@ func weighValues(v ref.Val, most int, value, key func(ref.Val) int) int {
 		}
 	case traits.Lister:
 		for it := v.Iterator(); it.HasNext() == types.True && n < most; {
-			switch e := it.Next().(type) {
-			case types.Int, types.Double, types.String, types.Bool: // Asking them for other types takes most of the time.
-				n += value(e)
-			default:
-				n += weighValues(e, most-n, value, key)
-			}
+			n += weighValues(it.Next(), most-n, value, key)
 		}
 	}
 	return min(n, most)

@@ -186,7 +186,7 @@ var tour = []command{
 
 // differs are the commands whose output differs, with the reason.
 var differs = map[string]string{
-	"create -f - --save-config": "the server rejects the item: its OpenAPI v2, by which kubectl validates items of Lists, describes no kinds",
+	"create -f - --save-config": "the server rejects the item: kubectl validates items of Lists by OpenAPI v2, and the document of dev describes no kinds",
 	"get ingress edge":          "an address, as a controller of Ingresses gives it: the control plane has none",
 }
 

@@ -90,7 +90,7 @@ func (u *Upgrade) Tell() {
 			made++
 		}
 	}
-	u.Logf("%d objects, of which the older version made %d", len(before), made)
+	u.Logf("%d objects, %d of them made by the older version", len(before), made)
 	if made < 50*u.Copies {
 		u.Errorf("the older version made %d objects of %d copies of the examples", made, u.Copies)
 	}
