@@ -179,6 +179,7 @@ func picture(s ruletest.Setting, all []*unstructured.Unstructured) string {
 	replace := strings.NewReplacer(known...)
 	for i := range objects {
 		objects[i] = instant.ReplaceAllString(replace.Replace(objects[i]), "<time>")
+		objects[i] = doneHashes.ReplaceAllString(objects[i], `"$1":"<hash>"`)
 	}
 	slices.Sort(objects)
 	return strings.Join(objects, "---\n")
@@ -200,6 +201,10 @@ func mergeShares(u *unstructured.Unstructured, out map[string]any) {
 
 // instant matches a time in a message.
 var instant = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z`)
+
+// doneHashes matches what is remembered of a finished object: its UID, also when it is gone, and the hash of a rendering
+// that may have a generated value.
+var doneHashes = regexp.MustCompile(`"(uid|run)":"[^"]+"`)
 
 // generatedValues are all that Secrets had, with their placeholders. Another Secret may still
 // contain one after it was replaced.

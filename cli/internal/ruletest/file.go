@@ -194,7 +194,7 @@ var (
 				"`null` means that the field is absent. Without a name: any object of the kind."},
 		{Name: "exactly", Value: manifests,
 			Doc: "Objects in which the rules set exactly these fields. Fields that others set do not count, such as defaults, " +
-				"nor do labels and annotations of reconcel."},
+				"nor do labels, annotations and finalizers of reconcel."},
 		{Name: "status", Value: source.AnyMap, Doc: "Fields of the primary's status, compared as in `objects`."},
 		{Name: "conditions", Value: source.EntriesOf(conditionValue),
 			Doc: "Conditions of the primary by type: their status, or a map. `null`: the condition does not exist."},

@@ -112,7 +112,7 @@ func asYAML(value any) string {
 // ownMark is the prefix of reconcel's own labels and annotations.
 const ownMark = "reconcel.dev/"
 
-// dropMarks removes reconcel's labels and annotations from an object, except the
+// dropMarks removes reconcel's labels, annotations and finalizers from an object, except the
 // wanted ones.
 func dropMarks(object, want map[string]any) {
 	for _, field := range []string{"labels", "annotations"} {
@@ -131,6 +131,17 @@ func dropMarks(object, want map[string]any) {
 			_ = unstructured.SetNestedMap(object, marks, "metadata", field) // Cannot fail: the field is already a map.
 		}
 	}
+	finalizers, found, _ := unstructured.NestedStringSlice(object, "metadata", "finalizers")
+	asked, _, _ := unstructured.NestedStringSlice(want, "metadata", "finalizers")
+	kept := slices.DeleteFunc(finalizers, func(name string) bool {
+		return strings.HasPrefix(name, ownMark) && !slices.Contains(asked, name)
+	})
+	switch {
+	case len(kept) > 0:
+		_ = unstructured.SetNestedStringSlice(object, kept, "metadata", "finalizers") // Cannot fail, as above.
+	case found:
+		unstructured.RemoveNestedField(object, "metadata", "finalizers")
+	}
 }
 
 // diffRuled returns the diff, as YAML, of the wanted object and all fields
@@ -147,8 +158,9 @@ func diffRuled(want map[string]any, got *unstructured.Unstructured) string {
 // ruledFields returns the fields of an object that the controller has set, without its
 // status, plus its kind, namespace and name.
 func ruledFields(u *unstructured.Unstructured) map[string]any {
-	set := managedfields.ChildEntry(u.Object).Set()
-	for _, patch := range managedfields.ManagersOf(u.Object).Patches() {
+	managers := managedfields.ManagersOf(u.Object)
+	set := managers.Child().Set().Union(managers.Shares().Set())
+	for _, patch := range managers.Patches() {
 		set = set.Union(patch.Set())
 	}
 	out := &unstructured.Unstructured{Object: set.Select(u.Object).(map[string]any)}

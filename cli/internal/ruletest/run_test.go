@@ -298,6 +298,39 @@ cases:
 	}
 }
 
+// TestExactlyOfThePrimary has a finalizer of reconcel, a field that the patch computes from itself, and one of its user.
+func TestExactlyOfThePrimary(t *testing.T) {
+	s := settingOf(t, "rules.yaml", `
+apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: counted
+  for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}
+  patch: {metadata: {annotations: {example.com/seen: '${annotation(self, "example.com/seen").orValue("once")}'}}}
+  finalize:
+  - id: cleanup
+    timeout: 5m
+    template: {apiVersion: batch/v1, kind: Job, metadata: {name: cleanup}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}
+`)
+	play := func(want string) string {
+		return report(t, s, prepare(t, s, `
+cases:
+- name: a
+  given: `+oneFoo+`
+  steps:
+  - then: {objects: {kind: Foo, metadata: {name: foo, finalizers: [reconcel.dev/counted]}}}
+  - then: {exactly: `+want+`}
+`), ruletest.Options{})
+	}
+	const right = "{kind: Foo, metadata: {name: foo, annotations: {example.com/seen: once}}}"
+	if got := play(right); strings.Contains(got, "FAIL") {
+		t.Error(got)
+	}
+	if got := play("{kind: Foo, metadata: {name: foo}}"); !strings.Contains(got, "example.com/seen: once") {
+		t.Error(got)
+	}
+}
+
 // TestExactlyIsWhatTheRulesSay has foreign fields, items and labels beside those of the
 // rules.
 func TestExactlyIsWhatTheRulesSay(t *testing.T) {
