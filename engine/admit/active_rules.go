@@ -68,12 +68,12 @@ func (a *Admission) Admit(ctx context.Context, pl, old *plan.Plan, start starter
 }
 
 // pauseBeforeCount returns how long to wait before what could not be listed is counted again: a second at first,
-// then twice as long as before, up to five.
+// then twice as long as before, up to three.
 func pauseBeforeCount(old *plan.Plan) time.Duration {
 	if old == nil {
 		return pendingInterval
 	}
-	return min(max(2*old.CountPause, pendingInterval), recheckEvery/2)
+	return min(max(2*old.CountPause, pendingInterval), 3*time.Second)
 }
 
 // activate returns the versions that the rules of a plan have from now on.

@@ -129,7 +129,11 @@ func (r *Rollouts) WatchPending(ctx context.Context, pl *plan.Plan) {
 				r.Log.Warn("background task failed, will retry", "task", "reload of held rules", "error", err)
 			}
 		}
-		outcome.Sleep(ctx, pendingInterval)
+		pause := pendingInterval
+		if left := pl.CountAgain.Sub(r.Clock.Now()); left > 0 {
+			pause = min(pause, left)
+		}
+		outcome.Sleep(ctx, pause)
 	}
 }
 
