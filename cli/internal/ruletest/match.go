@@ -14,6 +14,7 @@ import (
 	"reconcel/engine/managedfields"
 	"reconcel/internal/yamltext"
 	"reconcel/rules"
+	"reconcel/rules/syntax"
 )
 
 // comparedFields returns the parts of a value that are compared with the wanted one: the
@@ -109,9 +110,6 @@ func asYAML(value any) string {
 	return string(text)
 }
 
-// ownMark is the prefix of reconcel's own labels and annotations.
-const ownMark = "reconcel.dev/"
-
 // dropMarks removes reconcel's labels, annotations and finalizers from an object, except the
 // wanted ones.
 func dropMarks(object, want map[string]any) {
@@ -121,7 +119,7 @@ func dropMarks(object, want map[string]any) {
 		before := len(marks)
 		maps.DeleteFunc(marks, func(key string, _ any) bool {
 			_, wanted := asked[key]
-			return strings.HasPrefix(key, ownMark) && !wanted
+			return syntax.IsOwn(key) && !wanted
 		})
 		switch {
 		case len(marks) == before:
@@ -134,7 +132,7 @@ func dropMarks(object, want map[string]any) {
 	finalizers, found, _ := unstructured.NestedStringSlice(object, "metadata", "finalizers")
 	asked, _, _ := unstructured.NestedStringSlice(want, "metadata", "finalizers")
 	kept := slices.DeleteFunc(finalizers, func(name string) bool {
-		return strings.HasPrefix(name, ownMark) && !slices.Contains(asked, name)
+		return syntax.IsOwn(name) && !slices.Contains(asked, name)
 	})
 	switch {
 	case len(kept) > 0:

@@ -298,7 +298,8 @@ cases:
 	}
 }
 
-// TestExactlyOfThePrimary has a finalizer of reconcel, a field that the patch computes from itself, and one of its user.
+// TestExactlyOfThePrimary has a finalizer of reconcel, a field that the patch computes from itself, and the annotation
+// that says which Jobs have finished.
 func TestExactlyOfThePrimary(t *testing.T) {
 	s := settingOf(t, "rules.yaml", `
 apiVersion: reconcel.dev/v1alpha1
@@ -307,6 +308,9 @@ rules:
 - name: counted
   for: {apiVersion: samplecontroller.k8s.io/v1alpha1, kind: Foo}
   patch: {metadata: {annotations: {example.com/seen: '${annotation(self, "example.com/seen").orValue("once")}'}}}
+  children:
+  - id: setup
+    template: {apiVersion: batch/v1, kind: Job, metadata: {name: setup}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}
   finalize:
   - id: cleanup
     timeout: 5m
@@ -319,6 +323,7 @@ cases:
   given: `+oneFoo+`
   steps:
   - then: {objects: {kind: Foo, metadata: {name: foo, finalizers: [reconcel.dev/counted]}}}
+  - when: {ready: Job/setup}
   - then: {exactly: `+want+`}
 `), ruletest.Options{})
 	}
