@@ -148,6 +148,7 @@ func TestFieldsThatTurnGranular(t *testing.T) {
 						return errors.New("it does not")
 					})
 				}
+				w.settles()
 				w.Quiet(3 * time.Second)
 				w.Patch(part, "one", `{"spec":{"data":{"k2":"edited"}}}`)
 				w.Has(part, "one", map[string]any{"spec.data.k2": "2"})
@@ -160,6 +161,7 @@ func TestFieldsThatTurnGranular(t *testing.T) {
 			w.hasFewer(primary, "one", "status")
 			w.hasFewer(primary, "one", "spec")
 			w.Is(of, "one", "Ready", "True")
+			w.settles()
 			w.Quiet(3 * time.Second)
 		})
 	}

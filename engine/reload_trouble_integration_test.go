@@ -73,7 +73,8 @@ func TestReloadToAnotherVersion(t *testing.T) {
 		}
 		return nil
 	})
-	w.Is(versioned, "one", "Ready", "True")
+	w.Is(versioned, "one", "Ready", "True") // As before: the status may still be written.
+	w.settles()
 	w.Quiet(2 * time.Second)
 	if now := w.Get(configs, "one-a").GetUID(); now != uid {
 		t.Error("the child was created again")

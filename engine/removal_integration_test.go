@@ -120,6 +120,7 @@ func TestRemovedRuleDeletesItsObjects(t *testing.T) {
 				} else {
 					w.Has(widgets, "one", map[string]any{"status.value": "x"}) // As after deselection.
 				}
+				w.settles()
 				w.Quiet(3 * time.Second)
 
 				w.reload(in, source)

@@ -137,6 +137,7 @@ func TestReplacedChild(t *testing.T) {
 	w.Has(configs, "one-a", map[string]any{"data.value": "second"})
 	w.Lacks(configs, second)
 	w.Is(widgets, "one", "Ready", "True")
+	w.settles()
 	w.Quiet(2 * time.Second)
 }
 

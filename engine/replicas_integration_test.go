@@ -128,6 +128,7 @@ func TestReplicas(t *testing.T) {
 		}
 		return nil
 	})
+	w.settles()
 	w.Quiet(3 * time.Second)
 }
 

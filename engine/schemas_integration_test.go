@@ -187,6 +187,7 @@ func TestStatusFieldGoes(t *testing.T) {
 	if took > schemaPatience {
 		t.Errorf("it took %s", took)
 	}
+	w.settles()
 	w.Quiet(3 * time.Second)
 }
 
