@@ -50,7 +50,7 @@ func TestStoppedReloadReleasesNothing(t *testing.T) {
 	e.Plan.Store(old)
 	e.Memories.Get(ident.Request{Kind: gk, Name: "one"})
 	one := ident.Request{Kind: gk, Name: "one"}
-	pass := e.Reconciler.Enter(one)
+	pass, place := e.Reconciler.Enter(one)
 	e.Plan.Store(&plan.Plan{})
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -61,7 +61,7 @@ func TestStoppedReloadReleasesNothing(t *testing.T) {
 	if kinds.stopped.Load() || len(e.Memories.Of) != 1 {
 		t.Errorf("stopped is %v, and %d memories are left", kinds.stopped.Load(), len(e.Memories.Of))
 	}
-	pass.Leave(one)
+	pass.Leave(place)
 	if !e.retire(t.Context(), old) {
 		t.Error("the old plan was not retired after the pass")
 	}
@@ -78,7 +78,7 @@ func TestReloadTellsWhatItWaitsFor(t *testing.T) {
 	log := &e2e.Log{}
 	e.Log = slog.New(slog.NewTextHandler(log, nil))
 	e.state.Store(new(string))
-	old := e.Reconciler.Enter(req)
+	old, place := e.Reconciler.Enter(req)
 	next := &plan.Plan{Watches: old.Watches}
 	e.Plan.Store(next)
 	retired := make(chan bool, 1)
@@ -90,7 +90,7 @@ func TestReloadTellsWhatItWaitsFor(t *testing.T) {
 		}
 		return nil
 	})
-	old.Leave(req)
+	old.Leave(place)
 	if !<-retired || len(e.problems(next)) > 0 {
 		t.Errorf("after the reconciliation, the engine says %q", e.problems(next))
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"reconcel/rules/schema"
 	"reconcel/rules/source"
 )
 
@@ -47,9 +48,11 @@ func BenchmarkRenderExamples(b *testing.B) {
 	}
 }
 
-// primariesIn returns the resources of a folder that rules select.
+// primariesIn returns the resources of a folder that rules select, as the API server has
+// them: with the defaults of their kinds, and numbers as its clients decode them.
 func primariesIn(b *testing.B, folder string, p *Program) map[*unstructured.Unstructured]*Primary {
 	b.Helper()
+	kinds := exampleKinds(b)
 	files, err := filepath.Glob(folder + "/*.yaml")
 	if err != nil {
 		b.Fatal(err)
@@ -57,27 +60,57 @@ func primariesIn(b *testing.B, folder string, p *Program) map[*unstructured.Unst
 	found := map[*unstructured.Unstructured]*Primary{}
 	for _, file := range files {
 		switch filepath.Base(file) {
-		case "rules.yaml", "tests.yaml", "expected.yaml", "snapshot.yaml":
+		case "rules.yaml", "tests.yaml", "expected.yaml", "snapshot.yaml", "observed.yaml":
 			continue
 		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			b.Fatal(err)
-		}
-		decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
-		for {
-			o := new(unstructured.Unstructured)
-			if err := decoder.Decode(&o.Object); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				b.Fatal(err)
-			}
+		for _, o := range objectsIn(b, file) {
 			for _, primary := range p.Primaries() {
 				if primary.GVK == o.GroupVersionKind() {
+					if k := kinds.Kind(primary.GVK); k != nil {
+						kinds.Structure(k).Default(o.Object)
+					}
 					found[o] = primary
 				}
 			}
 		}
 	}
 	return found
+}
+
+func exampleKinds(b *testing.B) *schema.Set {
+	b.Helper()
+	files, err := filepath.Glob("../crds/*.yaml")
+	if err != nil || len(files) == 0 {
+		b.Fatal(files, err)
+	}
+	var crds []map[string]any
+	for _, file := range files {
+		for _, o := range objectsIn(b, file) {
+			crds = append(crds, o.Object)
+		}
+	}
+	kinds, err := schema.New(schema.Sources{CRDs: crds})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return kinds
+}
+
+func objectsIn(b *testing.B, file string) (all []*unstructured.Unstructured) {
+	b.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	decoder := yaml.NewYAMLToJSONDecoder(bytes.NewReader(text))
+	for {
+		o := new(unstructured.Unstructured)
+		switch err := decoder.Decode(o); {
+		case errors.Is(err, io.EOF):
+			return all
+		case err != nil:
+			b.Fatal(file, err)
+		}
+		all = append(all, o)
+	}
 }

@@ -141,17 +141,18 @@ var internalName = regexp.MustCompile(`(` + InventorySuffix + `|` + RevisionsSuf
 // Lease of an installation, or the ConfigMap of a bundle. No rule selects it, because each reconciliation could
 // change it. The child of a rule is not internal, even if its template has the same labels.
 func isInternal(gk schema.GroupKind, object map[string]any) bool {
-	labels := LabelsOf(object)
-	if labels.Has(LabelRule) {
+	isLease := gk == schema.GroupKind{Group: "coordination.k8s.io", Kind: "Lease"}
+	if !isLease && gk != BundleObject.GroupKind() {
 		return false
 	}
-	switch gk {
-	case BundleObject.GroupKind():
-		name, _ := mapAt(object, "metadata")["name"].(string)
-		managed := labels.Get(LabelManagedBy) == ManagedBy && internalName.MatchString(name)
-		return managed || labels.Has(LabelBundle)
-	case schema.GroupKind{Group: "coordination.k8s.io", Kind: "Lease"}:
-		return labels.Get(LabelManagedBy) == ManagedBy
+	labels := LabelsOf(object)
+	managed := labels.Get(LabelManagedBy) == ManagedBy
+	switch {
+	case labels.Has(LabelRule):
+		return false
+	case isLease:
+		return managed
 	}
-	return false
+	name, _ := mapAt(object, "metadata")["name"].(string)
+	return labels.Has(LabelBundle) || managed && internalName.MatchString(name)
 }

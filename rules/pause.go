@@ -20,8 +20,11 @@ var pausing = map[string]bool{
 // and deletions. PauseMistake reports such a value.
 func Paused(object map[string]any) bool {
 	value, ok := mapAt(object, "metadata", "annotations")[AnnotationPaused].(string)
+	if !ok {
+		return false
+	}
 	yes, _ := parsePause(value)
-	return ok && yes
+	return yes
 }
 
 // parsePause reports whether a value pauses, and whether the value is known.

@@ -32,7 +32,10 @@ func (r *settling) settle(d *Desired, where string, res result) {
 		d.Err = r.failure(d.Subject(), where, res.err)
 	}
 	d.State, d.Waits = r.settled(d.State, d.Waits, res)
-	if by := r.excluded(res.unknown); d.State == Excluded && by != nil {
+	if d.State != Excluded {
+		return
+	}
+	if by := r.excluded(res.unknown); by != nil {
 		d.Excluded = by
 	}
 }

@@ -139,6 +139,9 @@ func (s State) Moving() bool { return s == Progressing || s == Waiting || s == R
 // Worse merges two outcomes. The message is that of the worse outcome, or of
 // the first if both are equally bad. It has all names that are taken.
 func Worse(a, b Outcome) Outcome {
+	if b.addsNothing() {
+		return a // The usual case, for which outcomes are large.
+	}
 	worst := a
 	switch {
 	case b.State > a.State:
@@ -147,6 +150,11 @@ func Worse(a, b Outcome) Outcome {
 		worst = a.joinedWith(b)
 	}
 	return worst.standingFor(a, b)
+}
+
+// addsNothing reports whether an outcome is ready, without anything that a merged outcome keeps.
+func (o *Outcome) addsNothing() bool {
+	return o.State == Ready && o.Err == nil && !o.Failed && o.Kept == nil && o.Retry == 0
 }
 
 // WorseOfBoth is like worse, but joins the messages of two stalled outcomes.

@@ -127,40 +127,47 @@ func (pl *Plan) Rules() int {
 	return len(names)
 }
 
-// passes count the reconciliations in progress by their primaries.
+// passes are the primaries of the reconciliations in progress, each at a place of its own.
 type passes struct {
-	mu sync.Mutex
-	of map[ident.Request]int
+	mu   sync.Mutex
+	at   []ident.Request
+	free []int // places whose reconciliation has ended
 }
 
-// Enter begins a reconciliation that uses the plan. Leave ends it.
-func (pl *Plan) Enter(req ident.Request) {
-	pl.passes.mu.Lock()
-	defer pl.passes.mu.Unlock()
-	if pl.passes.of == nil {
-		pl.passes.of = map[ident.Request]int{}
+// Enter begins a reconciliation that uses the plan. Leave ends it, with the place that Enter returns.
+func (pl *Plan) Enter(req ident.Request) (place int) {
+	p := &pl.passes
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if last := len(p.free) - 1; last >= 0 {
+		place, p.free = p.free[last], p.free[:last]
+		p.at[place] = req
+		return place
 	}
-	pl.passes.of[req]++
+	p.at = append(p.at, req)
+	return len(p.at) - 1
 }
 
 // Leave ends a reconciliation that uses the plan.
-func (pl *Plan) Leave(req ident.Request) {
-	pl.passes.mu.Lock()
-	defer pl.passes.mu.Unlock()
-	if pl.passes.of[req]--; pl.passes.of[req] == 0 {
-		delete(pl.passes.of, req)
-	}
+func (pl *Plan) Leave(place int) {
+	p := &pl.passes
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.at[place] = ident.Request{}
+	p.free = append(p.free, place)
 }
 
 // InProgress names the primaries that are reconciled with the plan.
 func (pl *Plan) InProgress() (names []string) {
 	pl.passes.mu.Lock()
 	defer pl.passes.mu.Unlock()
-	for req := range pl.passes.of {
-		names = append(names, req.String())
+	for _, req := range pl.passes.at {
+		if req != (ident.Request{}) {
+			names = append(names, req.String())
+		}
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
 // Suspends reports whether nothing of a rule is written: it is held, and the version that ran

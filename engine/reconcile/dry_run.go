@@ -18,8 +18,8 @@ import (
 // next reconciliation starts from the state of the cluster again.
 func (e *Reconciler) reconcileDry(ctx context.Context, req ident.Request) (result outcome.Result, err error) {
 	ctx, writes := e.DryRun.Begin(ctx)
-	pl := e.Enter(req)
-	defer pl.Leave(req)
+	pl, place := e.Enter(req)
+	defer pl.Leave(place)
 	var last *Pass
 	done := 0
 	for range MaxRounds {

@@ -32,8 +32,8 @@ type Reconciler struct {
 // Reconcile brings the children, the patch and the status of one primary to the
 // state that the rules render. It is idempotent and may be called at any time.
 func (e *Reconciler) Reconcile(ctx context.Context, req ident.Request) (outcome.Result, error) {
-	pl := e.Enter(req)
-	defer pl.Leave(req)
+	pl, place := e.Enter(req)
+	defer pl.Leave(place)
 	p, err := e.Begin(ctx, pl, req)
 	if p == nil || err != nil {
 		return outcome.Result{}, err

@@ -116,14 +116,14 @@ func retryLevel(err error) slog.Level {
 }
 
 // Enter returns the plan for one reconciliation. The plan keeps its watches
-// until leave is called.
-func (e *Reconciler) Enter(req ident.Request) *plan.Plan {
+// until Leave is called with the place.
+func (e *Reconciler) Enter(req ident.Request) (pl *plan.Plan, place int) {
 	for {
-		pl := e.Plan.Load()
-		pl.Enter(req)
+		pl = e.Plan.Load()
+		place = pl.Enter(req)
 		if e.Plan.Load() == pl {
-			return pl
+			return pl, place
 		}
-		pl.Leave(req) // Another plan replaced it in between and may have stopped its watches.
+		pl.Leave(place) // Another plan replaced it in between and may have stopped its watches.
 	}
 }

@@ -52,6 +52,9 @@ func (p *Pruner) Prune(ctx context.Context, r *rules.RuleResult, failed []*rules
 		}
 		all = append(all, decide.Remaining{Kind: k, Object: o, Stage: decide.PruneStageOf(r.Rule, o.Child())})
 	}
+	if len(all) == 0 {
+		return outcome.Outcome{Kept: kept}
+	}
 	all, spare := p.spareExcluded(r, all, objects)
 	for _, k := range spare {
 		kept = append(kept, k)

@@ -40,8 +40,11 @@ func (c *mismatchedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 		return missing
 	}
 	v := c.guarded.call(frame, a)
+	if !isErrorOf(v, c.ID()) {
+		return v
+	}
 	mismatch := isMismatch(v, c.ID())
-	if !mismatch && !(takesOneType[c.of.FunctionName()] && isErrorOf(v, c.ID())) {
+	if !mismatch && !takesOneType[c.of.FunctionName()] {
 		return v
 	}
 	values := a[:len(c.guarded.args)]

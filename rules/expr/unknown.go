@@ -131,6 +131,7 @@ type attribute struct {
 	interpreter.InterpretableAttribute
 	steps map[int64]*step
 	taken []taken
+	named bool // a trail of a step has [], for which names are known at run time
 	meter *meter
 	cost  uint64
 }
@@ -138,8 +139,8 @@ type attribute struct {
 func (a *attribute) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	a.meter.spend(frame, a.cost)
 	v := a.InterpretableAttribute.Exec(frame)
-	if u, waits := v.(*types.Unknown); waits && !isIncomplete(u) {
-		return a.named(u, frame)
+	if u, waits := v.(*types.Unknown); waits && a.named && !isIncomplete(u) {
+		return a.name(u, frame)
 	}
 	return v
 }
@@ -158,6 +159,7 @@ func (a *attribute) AddQualifier(q interpreter.Qualifier) (interpreter.Attribute
 		return a.InterpretableAttribute.AddQualifier(q)
 	}
 	a.taken = append(a.taken, taken{q, s})
+	a.named = a.named || slices.ContainsFunc(s.trails, hasPlaces)
 	wrapped := &qualifier{q, s}
 	if c, ok := q.(interpreter.ConstantQualifier); ok {
 		return a.InterpretableAttribute.AddQualifier(&constantQualifier{wrapped, c.Value()})
@@ -273,13 +275,16 @@ type taken struct {
 	step *step
 }
 
-// named returns an unknown value whose trails name objects and keys.
-func (a *attribute) named(u *types.Unknown, vars *interpreter.ExecutionFrame) *types.Unknown {
+// hasPlaces reports whether a trail leads through an index or a key that is known only at run time.
+func hasPlaces(trail string) bool { return strings.Contains(trail, "[]") }
+
+// name returns an unknown value whose trails name objects and keys.
+func (a *attribute) name(u *types.Unknown, vars *interpreter.ExecutionFrame) *types.Unknown {
 	var out *types.Unknown
 	changed := false
 	for _, trail := range Trails(u) {
 		better := trail
-		if w := workerOf(vars); strings.Contains(trail, "[]") && w != nil && w.Name() {
+		if w := workerOf(vars); hasPlaces(trail) && w != nil && w.Name() {
 			better = a.nameIn(trail, vars)
 		}
 		changed = changed || better != trail
