@@ -346,7 +346,19 @@ func (r *repository) missing(c commit) error {
 	if len(c.fails) > 0 {
 		return nil
 	}
-	return r.agree()
+	return errors.Join(r.unhealthy(), r.agree())
+}
+
+// unhealthy returns which resource Flux does not take for ready. Rules can be ready before: a resource that was stalled
+// remains so until reconcel has written its status, for which the next process has to wait if the leader was killed.
+func (r *repository) unhealthy() error {
+	r.Helper()
+	for _, u := range r.list(schema.GroupVersionKind{Group: r.fill("samplecontroller.k8s.io"), Version: "v1alpha1", Kind: "Foo"}) {
+		if result, err := status.Compute(&u); err != nil || result.Status != status.CurrentStatus {
+			return fmt.Errorf("%s is not ready: %v: %s", u.GetName(), err, conditions(&u))
+		}
+	}
+	return nil
 }
 
 // agree compares what reconcel has stored with the rules that are active: the inventory, and the texts of the rules.
