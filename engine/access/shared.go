@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"reconcel/engine/watch"
 	"reconcel/rules"
 	kindschema "reconcel/rules/schema"
+	"reconcel/rules/syntax"
 )
 
 // Shared is what the parts of an engine and of a reconciliation have in common: the
@@ -103,7 +103,7 @@ type Subject struct {
 // MetadataVersion changes with the labels and annotations that others set on the primary. It is never empty.
 func (s *Subject) MetadataVersion() string {
 	annotations := s.Self.GetAnnotations()
-	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, "reconcel.dev/") })
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return syntax.IsOwn(key) })
 	return fmt.Sprint(s.Self.GetLabels(), annotations) // Sorted by key.
 }
 

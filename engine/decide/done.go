@@ -14,6 +14,7 @@ import (
 	"reconcel/engine/outcome"
 	"reconcel/engine/watch"
 	"reconcel/rules"
+	"reconcel/rules/syntax"
 )
 
 // This file remembers on the primary what its objects have done, in the annotation with
@@ -70,7 +71,7 @@ func Remnant(live *watch.Object, id rules.Identity) map[string]any {
 		marks, _ := old[section].(map[string]any)
 		marks = maps.Clone(marks)
 		maps.DeleteFunc(marks, func(key string, _ any) bool {
-			return strings.HasPrefix(key, "reconcel.dev/") || strings.HasPrefix(key, "kubectl.kubernetes.io/")
+			return syntax.IsOwn(key) || strings.HasPrefix(key, "kubectl.kubernetes.io/")
 		})
 		if len(marks) > 0 {
 			metadata[section] = marks

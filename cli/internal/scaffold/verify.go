@@ -16,6 +16,7 @@ import (
 	"reconcel/cli/internal/offline"
 	"reconcel/engine/managedfields"
 	"reconcel/rules"
+	"reconcel/rules/syntax"
 )
 
 // verify returns an error unless the loaded rules of a project are valid, and render its example
@@ -103,7 +104,7 @@ func plain(content map[string]any) map[string]any {
 	delete(metadata, "ownerReferences")
 	for _, field := range []string{"labels", "annotations"} {
 		m, _ := metadata[field].(map[string]any)
-		maps.DeleteFunc(m, func(key string, _ any) bool { return strings.HasPrefix(key, "reconcel.dev/") })
+		maps.DeleteFunc(m, func(key string, _ any) bool { return syntax.IsOwn(key) })
 		if len(m) == 0 {
 			delete(metadata, field)
 		}
