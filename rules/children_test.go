@@ -142,16 +142,18 @@ func TestWaiting(t *testing.T) {
   - {type: Bad, when: self.spec.nada}
   - {type: Odd, when: 'self.spec.?odd.orValue("x")'}
   - {type: Good, when: true, reason: "not ${'a'} word"}
+  - {type: Told, when: true, event: "${'Error'}"}
 `,
 			want: []string{`status {"b":1}`,
 				`condition Bad Unknown RuleError rules.yaml:10:32: rule "r": condition "Bad": when: no such key: nada`,
 				`condition Odd Unknown RuleError rules.yaml:11:24: rule "r": condition "Odd": when: must be true or false, got string`,
-				`condition Good True Good`,
+				`condition Good True Good`, `condition Told True Told`,
 				`status error rules.yaml:8:27: rule "r": status.a: no such key: nope; ` +
 					`rules.yaml:8:58: rule "r": status.c: no such key: no; ` +
 					`rules.yaml:10:32: rule "r": condition "Bad": when: no such key: nada; ` +
 					`rules.yaml:11:24: rule "r": condition "Odd": when: must be true or false, got string; ` +
-					`rules.yaml:12:38: rule "r": condition "Good": reason: must be one word of at most 1024 letters, digits and _`},
+					`rules.yaml:12:38: rule "r": condition "Good": reason: must be one word of at most 1024 letters, digits and _; ` +
+					`rules.yaml:13:37: rule "r": condition "Told": event: must be Normal, Warning, or "" for no Event`},
 		},
 	} {
 		t.Run(s.name, s.run)

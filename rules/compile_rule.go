@@ -142,6 +142,7 @@ type condition struct {
 	typ             *text  // literal without forEach
 	when            *expr.Program
 	reason, message *text // or nil
+	event           *text // the type of its Events, or nil
 }
 
 func (c *compiler) compileCondition(src *syntax.Condition) {
@@ -157,6 +158,9 @@ func (c *compiler) compileCondition(src *syntax.Condition) {
 	}
 	if src.Message != nil {
 		k.message = c.expressions.text(src.Message, "message")
+	}
+	if src.Event != nil {
+		k.event = c.expressions.text(src.Event, "event")
 	}
 	c.scope = outer
 	for _, name := range names {

@@ -30,6 +30,7 @@ var (
 	tooLargeConditions = fmt.Sprintf("the conditions of one resource are together larger than %d MiB: write shorter "+
 		"messages", maxObject>>20)
 	wrongReason         = fmt.Sprintf("must be one word of at most %d letters, digits and _", maxReason)
+	wrongEvent          = `must be Normal, Warning, or "" for no Event`
 	longMessage         = fmt.Sprintf("is longer than %d characters", maxMessage)
 	longType            = fmt.Sprintf("is longer than %d characters", syntax.MaxConditionType)
 	tooManyCombinations = fmt.Sprintf("the lists have too many combinations: the expressions of a rule may process %d "+

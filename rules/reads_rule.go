@@ -65,6 +65,7 @@ func (t *ruleTracer) traceStatus() {
 		t.keep(k.when)
 		t.text(k.reason)
 		t.text(k.message)
+		t.text(k.event)
 		t.locals = nil
 	}
 }

@@ -53,6 +53,7 @@ func (r *statusConditions) renderCondition(c Condition) {
 			c.Reason = reasonOf(said)
 		}
 		c.Message = r.conditionMessage(&c)
+		c.Event = r.conditionEvent(&c)
 	}
 	r.conditionBytes += len(c.Type) + len(c.Reason) + len(c.Message)
 	r.result.Conditions = append(r.result.Conditions, c)
@@ -110,6 +111,19 @@ func (r *statusConditions) conditionMessage(c *Condition) string {
 		return ""
 	}
 	s, res := r.texts.shortText(t, maxMessage, longMessage)
+	return r.conditionText(c, t.where, s, res)
+}
+
+// conditionEvent computes the type of the Event. It is empty while it waits.
+func (r *statusConditions) conditionEvent(c *Condition) string {
+	t := c.from.event
+	if t == nil {
+		return ""
+	}
+	s, res := r.texts.shortText(t, maxReason, wrongEvent)
+	if res.ok() && !syntax.IsEventType(s) {
+		res = failedAt(t.pos, wrongEvent)
+	}
 	return r.conditionText(c, t.where, s, res)
 }
 

@@ -216,6 +216,7 @@ type Condition struct {
 	Status  ConditionStatus
 	Reason  string // never empty, as metav1.Condition requires: without one in the rule, Type or "Not" + Type
 	Message string
+	Event   string // the type of the Event that reports a change of the condition; "": none does
 
 	from  *condition
 	index int // of the element of forEach

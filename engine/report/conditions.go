@@ -1,12 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"reconcel/engine/decide"
@@ -151,6 +153,28 @@ func (s *StatusDraft) condition(c *rules.Condition, live map[string]any, now tim
 	}
 	maps.DeleteFunc(entry, func(field string, _ any) bool { return !s.Cache.HasConditionField(field) })
 	return entry
+}
+
+// tell records the Events of conditions that have changed. A condition is compared with what the status said before it
+// was written, so that a restart repeats nothing.
+func (s *StatusDraft) tell(conditions []rules.Condition, said map[string]map[string]any) {
+	for i := range conditions {
+		c := &conditions[i]
+		differs := func(field, now string) bool {
+			before, _ := said[c.Type][field].(string)
+			return before != now && s.Cache.HasConditionField(field)
+		}
+		if c.Event == "" || !differs("status", string(c.Status)) && !differs("reason", c.Reason) &&
+			!differs("message", c.Message) {
+			continue
+		}
+		note := cmp.Or(c.Message, c.Type+" is "+string(c.Status))
+		if c.Event == corev1.EventTypeWarning {
+			s.Events.Warning(s.Self, c.Reason, note)
+		} else {
+			s.Events.Normal(s.Self, c.Reason, note)
+		}
+	}
 }
 
 // LiveConditions returns the conditions of an object by type.

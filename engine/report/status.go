@@ -151,9 +151,13 @@ func (s *StatusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 		}
 	}
 	s.Memory.Unsettled = time.Time{}
+	said := LiveConditions(s.Self.Content())
 	err = s.applyBound(ctx, conditions, desired, digest, now)
 	if last.Damper.Uncount(before, err); repeats && err != nil {
 		last.Damper = before
+	}
+	if err == nil && !s.Gone {
+		s.tell(conditions, said)
 	}
 	return 0, s.answers.NoteRejection(rejected, digest, "", err)
 }

@@ -114,6 +114,7 @@ func (s section) condition(c *syntax.Condition, f facts) {
 	s.decision(c.When, types.BoolKind, f, "when")
 	s.message(c.Reason, f, "reason")
 	s.message(c.Message, f, "message")
+	s.message(c.Event, f, "event")
 }
 
 // generated checks the description of a generated value, in which nothing may be absent.

@@ -167,7 +167,7 @@ func (in *inference) own(src *syntax.Rule, self *slot, sc *scope) {
 	for _, c := range src.Conditions {
 		inner := in.loops(c.ForEach, sc)
 		in.reader.want(c.When, inner, boolean)
-		in.texts(inner, c.Type, c.Reason, c.Message)
+		in.texts(inner, c.Type, c.Reason, c.Message, c.Event)
 	}
 	if src.Patch != nil {
 		in.reader.place(src.Patch, self, sc)

@@ -191,4 +191,5 @@ type Condition struct {
 	When    *source.Expr
 	Reason  *source.Node // text that may contain ${...}, or nil
 	Message *source.Node // text that may contain ${...}, or nil
+	Event   *source.Node // an event type, or text that may contain ${...}, or nil
 }

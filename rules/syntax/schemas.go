@@ -55,6 +55,11 @@ var (
 		Pattern:  `^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$|` + interp,
 		Expected: "Expected one word of letters, digits and _.",
 	}
+	eventData = &source.Schema{
+		Type:     source.Types{"string"},
+		Pattern:  `^(Normal|Warning)?$|` + interp,
+		Expected: `Expected Normal, Warning, or "" for no Event.`,
+	}
 	// checkReason is a reason without expressions.
 	checkReason = &source.Schema{
 		Type:     source.Types{"string"},

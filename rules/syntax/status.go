@@ -44,6 +44,8 @@ var conditionShape = source.Shape{
 		{Name: "reason", Value: reasonData, Doc: "The reason, one CamelCase word such as `Enough`. By default the type, or " +
 			"`Not` and the type."},
 		{Name: "message", Value: textData, Doc: "The message, with `${...}` for values. Empty by default."},
+		{Name: "event", Value: eventData, Doc: "`Normal` or `Warning`: when the condition becomes `True` or `False`, or " +
+			"its reason or message changes, an Event of this type has the reason and message. `\"\"` sends none."},
 	},
 	More: source.Schema{AllOf: []*source.Schema{
 		{If: requiresKeys("forEach"), Then: withKey("type", renderedType), Else: withKey("type", conditionName)},
@@ -82,6 +84,7 @@ func readConditions(v source.Value, names *names) []*Condition {
 		c.When = t.Key("when").Expr()
 		c.Reason = readReason(t.Key("reason"))
 		c.Message = t.Key("message").Sentence()
+		c.Event = readEvent(t.Key("event"))
 		conditions = append(conditions, c)
 	}
 	return conditions
@@ -160,6 +163,19 @@ func InvalidConditionType(name string) string {
 }
 
 // readReason reads the reason of a condition. The API server validates its form.
+// readEvent reads the type of the Events of a condition.
+func readEvent(v source.Value) *source.Node {
+	d := v.Sentence()
+	if d != nil && d.Kind == source.Text && !IsEventType(d.Value.(string)) {
+		v.Errorf("%q must be Normal or Warning", d.Value)
+		return nil
+	}
+	return d
+}
+
+// IsEventType reports whether a text is a type of Events, or empty, for none.
+func IsEventType(s string) bool { return s == "" || s == "Normal" || s == "Warning" }
+
 func readReason(v source.Value) *source.Node {
 	d := v.Sentence()
 	if d == nil || d.Kind != source.Text {
