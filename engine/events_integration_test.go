@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -47,4 +48,34 @@ func (w *world) notes(kind, name string) string {
 		all = append(all, note)
 	}
 	return strings.Join(all, "\n")
+}
+
+// TestConditionsSendEvents changes a condition that sends Events. Another process repeats none.
+func TestConditionsSendEvents(t *testing.T) {
+	w := newWorldAlone(t)
+	w.CRD(widgetCRD)
+	rule := widgetRules("", configMapChild("a", "${self.metadata.name}-a")+`  conditions:
+  - type: Short
+    when: size(self.spec.value) < 3
+    message: it has ${self.spec.value}
+    event: '${size(self.spec.value) < 3 ? "Normal" : "Warning"}'
+`)
+	in := w.run(rule)
+	w.Create(widget("one", "value: x"))
+	w.told("Widget", "one", "Short")
+	w.Patch(widgets, "one", `{"spec":{"value":"long"}}`)
+	w.told("Widget", "one", "NotShort")
+	w.Is(widgets, "one", "Ready", "True")
+	w.settles()
+	in.stop()
+	w.run(rule)
+	w.Silent(3 * time.Second)
+	if got := w.notes("Widget", "one"); got != "it has x\nit has long" && got != "it has long\nit has x" {
+		t.Errorf("the Events are:\n%s", got)
+	}
+	for _, event := range w.Events("Widget", "one") {
+		if want := map[any]string{"Short": "Normal", "NotShort": "Warning"}[event["reason"]]; event["type"] != want {
+			t.Errorf("%v is %v, want %s", event["reason"], event["type"], want)
+		}
+	}
 }

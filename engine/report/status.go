@@ -156,7 +156,7 @@ func (s *StatusDraft) write(ctx context.Context, now time.Time) (wait time.Durat
 	if last.Damper.Uncount(before, err); repeats && err != nil {
 		last.Damper = before
 	}
-	if err == nil && !s.Gone {
+	if err == nil && last.Digest == digest { // Otherwise the primary is gone.
 		s.tell(conditions, said)
 	}
 	return 0, s.answers.NoteRejection(rejected, digest, "", err)
