@@ -354,8 +354,12 @@ func (r *repository) missing(c commit) error {
 func (r *repository) unhealthy() error {
 	r.Helper()
 	for _, u := range r.list(schema.GroupVersionKind{Group: r.fill("samplecontroller.k8s.io"), Version: "v1alpha1", Kind: "Foo"}) {
-		if result, err := status.Compute(&u); err != nil || result.Status != status.CurrentStatus {
-			return fmt.Errorf("%s is not ready: %v: %s", u.GetName(), err, conditions(&u))
+		result, err := status.Compute(&u)
+		if err != nil {
+			return err
+		}
+		if result.Status != status.CurrentStatus {
+			return fmt.Errorf("%s is not ready: %s", u.GetName(), conditions(&u))
 		}
 	}
 	return nil
