@@ -3,6 +3,7 @@ package rules
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"reconcel/rules/generate"
 	"reconcel/rules/source"
@@ -30,14 +31,15 @@ func (c *childCompiler) generated(entries []*syntax.Generated) []ignoredField {
 			generated: true})
 	}
 	for _, g := range entries {
-		key := g.Key.Value
-		source := specs[key].Source()
-		_, known := specs[source]
-		switch err := specs.Check(key); {
-		case source == "":
-		case !slices.ContainsFunc(entries, func(g *syntax.Generated) bool { return g.Key.Value == source }):
-			c.expressions.complain(g.Key.Pos, "generate.%s: generate has no key %q", key, source)
-		case known && err != nil:
+		key, known := g.Key.Value, true
+		for _, source := range specs[key].Sources() {
+			if !slices.ContainsFunc(entries, func(g *syntax.Generated) bool { return g.Key.Value == source }) {
+				c.expressions.complain(g.Key.Pos, "generate.%s: generate has no key %q", key, source)
+			}
+			_, valid := specs[source]
+			known = known && valid
+		}
+		if err := specs.Check(key); known && err != nil {
 			c.expressions.complain(g.Key.Pos, "generate.%s: %s", key, err)
 		}
 	}
@@ -56,6 +58,12 @@ func literalSpec(n *source.Node) []byte {
 				value = []any{"name.example"}
 			case "user":
 				value = "user"
+			case "text":
+				var literal strings.Builder
+				for _, p := range f.Value.Parts {
+					literal.WriteString(p.Text)
+				}
+				value = literal.String()
 			default:
 				continue
 			}

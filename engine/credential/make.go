@@ -25,40 +25,44 @@ import (
 // exist. Errors do not quote values.
 func Make(all generate.Specs, keys []string, have generate.State, now time.Time) (map[string][]byte, error) {
 	made := map[string][]byte{}
-	for _, derived := range []bool{false, true} { // First what others are computed from.
-		for _, key := range keys {
-			s, ok := all[key]
-			if !ok || (s.Source() != "") != derived {
-				continue
-			}
-			from := made[s.Source()]
-			if from == nil {
-				from = have.Data[s.Source()]
-			}
-			value, err := value(s, from, now)
-			if err != nil {
-				return nil, fmt.Errorf("generate: %s: %w", key, err)
-			}
-			made[key] = value
+	of := func(key string) []byte {
+		if value := made[key]; value != nil {
+			return value
 		}
+		return have.Data[key]
+	}
+	for _, key := range all.Order(keys) {
+		s, ok := all[key]
+		if !ok {
+			continue
+		}
+		if s.Text != "" {
+			made[key] = all.Expand(key, of)
+			continue
+		}
+		value, err := value(s, of, now)
+		if err != nil {
+			return nil, fmt.Errorf("generate: %s: %w", key, err)
+		}
+		made[key] = value
 	}
 	return made, nil
 }
 
-func value(s generate.Spec, from []byte, now time.Time) ([]byte, error) {
+func value(s generate.Spec, of func(key string) []byte, now time.Time) ([]byte, error) {
 	switch {
 	case s.PrivateKey != "":
 		return privateKey(s.PrivateKey)
 	case s.Certificate != "":
-		value, err := certificate(s, from, now)
+		value, err := certificate(s, of(s.Certificate), now)
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", s.Certificate, err)
 		}
 		return value, nil
 	case s.Bcrypt != "":
-		return hash(s.Bcrypt, from)
+		return hash(s.Bcrypt, of(s.Bcrypt))
 	case s.Htpasswd != "":
-		value, err := hash(s.Htpasswd, from)
+		value, err := hash(s.Htpasswd, of(s.Htpasswd))
 		return append([]byte(s.User+":"), value...), err
 	}
 	return text(s)

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -48,6 +49,7 @@ func credentials(t *testing.T) generate.Specs {
 		"tls.crt":  `{"certificate":"tls.key","dnsNames":["db.default.svc","*.db"],"validity":"2160h","renewBefore":"720h"}`,
 		"id":       `{"privateKey":"ed25519"}`,
 		"id.crt":   `{"certificate":"id","dnsNames":["id"]}`,
+		"url":      `{"text":"db://$(password):$(pin)/$$(pin)$(none)"}`,
 	})
 }
 
@@ -95,6 +97,9 @@ func TestMake(t *testing.T) {
 	if err := bcrypt.CompareHashAndPassword([]byte(strings.TrimPrefix(string(data["auth"]), "admin:")), data["password"]); err != nil {
 		t.Error(err)
 	}
+	if want := fmt.Sprintf("db://%s:%s/$(pin)$(none)", data["password"], data["pin"]); string(data["url"]) != want {
+		t.Errorf("the text is %s, want %s", data["url"], want)
+	}
 	_, other := step(t, all, generate.State{}, now)
 	for key := range data {
 		if string(data[key]) == string(other[key]) {
@@ -135,6 +140,10 @@ func TestDue(t *testing.T) {
 	crt := renamed["tls.crt"]
 	crt.DNSNames = []string{"other"}
 	renamed["tls.crt"] = crt
+	moved := credentials(t)
+	moved["url"] = generate.Spec{Text: "db2://$(password)"}
+	chosen := without()
+	chosen["password"] = []byte("chosen")
 	foreign := func(key string) bool { return key != "tls.crt" && key != "hash" }
 	for name, c := range map[string]struct {
 		specs generate.Specs
@@ -143,17 +152,19 @@ func TestDue(t *testing.T) {
 		want  string
 	}{
 		"nothing":                   {all, generate.State{Data: data}, now, ""},
-		"a text is gone":            {all, generate.State{Data: without("pin")}, now, "pin"},
-		"hashes follow":             {all, generate.State{Data: without("password")}, now, "auth hash password"},
+		"a text is gone":            {all, generate.State{Data: without("pin")}, now, "pin url"},
+		"hashes follow":             {all, generate.State{Data: without("password")}, now, "auth hash password url"},
+		"another text":              {moved, generate.State{Data: data}, now, "url"},
+		"a chosen value":            {all, generate.State{Data: chosen}, now, "url"},
 		"a hash is gone":            {all, generate.State{Data: without("hash")}, now, "hash"},
-		"a value is empty":          {all, generate.State{Data: func() map[string][]byte { d := without(); d["pin"] = nil; return d }()}, now, "pin"},
+		"a value is empty":          {all, generate.State{Data: func() map[string][]byte { d := without(); d["pin"] = nil; return d }()}, now, "pin url"},
 		"a certificate follows":     {all, generate.State{Data: without("tls.key")}, now, "tls.crt tls.key"},
 		"other names":               {renamed, generate.State{Data: data}, now, "tls.crt"},
 		"before renewal":            {all, generate.State{Data: data}, now.Add(1440*time.Hour - time.Second), ""},
 		"renewal":                   {all, generate.State{Data: data}, now.Add(1440 * time.Hour), "tls.crt"},
 		"another writer's":          {all, generate.State{Data: data, Mine: foreign}, now.Add(1440 * time.Hour), ""},
-		"another writer's hash":     {all, generate.State{Data: without("password"), Mine: foreign}, now, "auth password"},
-		"rotation":                  {all, generate.State{Data: data, Rotate: true}, now, "auth hash id id.crt password pin tls.crt tls.key"},
+		"another writer's hash":     {all, generate.State{Data: without("password"), Mine: foreign}, now, "auth password url"},
+		"rotation":                  {all, generate.State{Data: data, Rotate: true}, now, "auth hash id id.crt password pin tls.crt tls.key url"},
 		"an unreadable certificate": {all, generate.State{Data: func() map[string][]byte { d := without(); d["tls.crt"] = []byte("x"); return d }()}, now, "tls.crt"},
 	} {
 		t.Run(name, func(t *testing.T) {

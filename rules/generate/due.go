@@ -2,30 +2,57 @@ package generate
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
 // Specs are the specs of a Secret, by key of its data.
 type Specs map[string]Spec
 
-// Check returns an error if the value of a key is computed from one that does not fit.
-// Its source must be among the specs.
+// Check returns an error if the value of a key is computed from one that does not fit. Its sources must be among
+// the specs.
 func (all Specs) Check(key string) error {
 	s := all[key]
-	from := all[s.Source()]
-	switch {
-	case s.Source() == "":
-	case s.Certificate != "" && from.PrivateKey == "":
-		return fmt.Errorf("certificate: %q is not a privateKey", s.Source())
-	case s.Certificate == "" && (from.Charset == "" || from.Length > MaxPassword):
-		return fmt.Errorf("%q is not a random text of at most %d characters, which bcrypt needs", s.Source(), MaxPassword)
+	for _, name := range s.Sources() {
+		from := all[name]
+		switch {
+		case s.Text != "" && from.Text != "":
+			return fmt.Errorf("text: %q is a text with other values itself", name)
+		case s.Certificate != "" && from.PrivateKey == "":
+			return fmt.Errorf("certificate: %q is not a privateKey", name)
+		case (s.Bcrypt != "" || s.Htpasswd != "") && (from.Charset == "" || from.Length > MaxPassword):
+			return fmt.Errorf("%q is not a random text of at most %d characters, which bcrypt needs", name, MaxPassword)
+		}
 	}
 	return nil
+}
+
+// Order returns keys in the order in which their values can be computed.
+func (all Specs) Order(keys []string) []string {
+	return slices.SortedFunc(slices.Values(keys), func(a, b string) int {
+		return cmp.Or(cmp.Compare(all[a].stage(), all[b].stage()), cmp.Compare(a, b))
+	})
+}
+
+// Expand returns the text of a key with the values of other keys. A reference to a key that is not generated stays as
+// it is.
+func (all Specs) Expand(key string, value func(key string) []byte) []byte {
+	return []byte(reference.ReplaceAllStringFunc(all[key].Text, func(found string) string {
+		if escaped, is := strings.CutPrefix(found, "$$"); is {
+			return "$" + escaped
+		}
+		from := found[2 : len(found)-1]
+		if _, generated := all[from]; !generated {
+			return found
+		}
+		return string(value(from))
+	}))
 }
 
 // A State is what is known of a Secret.
@@ -56,9 +83,15 @@ func (all Specs) Due(have State, now time.Time) (keys []string, next time.Time) 
 			}
 		}
 	}
-	for key, s := range all {
-		if due[s.Source()] && have.Mine(key) {
-			due[key] = true // It would not fit its new source.
+	for _, key := range all.Order(slices.Collect(maps.Keys(all))) {
+		if !have.Mine(key) {
+			continue
+		}
+		// It would not fit its new source, or does not fit it.
+		s := all[key]
+		if slices.ContainsFunc(s.Sources(), func(from string) bool { return due[from] }) ||
+			s.Text != "" && !bytes.Equal(have.Data[key], all.Expand(key, func(from string) []byte { return have.Data[from] })) {
+			due[key] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(due)), next

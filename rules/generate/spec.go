@@ -1,5 +1,5 @@
 // Package generate describes the values of a Secret that are made once and then kept:
-// passwords, private keys, self-signed certificates, and hashes of passwords.
+// passwords, private keys, self-signed certificates, hashes of passwords, and texts with such values.
 //
 // A [Spec] describes the value of one key of the Secret's data. [Specs.Due] says which
 // values have to be made. It makes none: rules are pure.
@@ -12,6 +12,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ const (
 )
 
 // A Spec is the description of one value. Exactly one of Charset, PrivateKey,
-// Certificate, Bcrypt and Htpasswd is set; the last three name another key.
+// Certificate, Bcrypt, Htpasswd and Text is set; the last four name other keys.
 type Spec struct {
 	Charset Charset // a random text
 	Length  int     // characters of the text
@@ -47,10 +48,12 @@ type Spec struct {
 	Bcrypt   string // the bcrypt hash of that text
 	Htpasswd string // a line of an htpasswd file with the bcrypt hash of that text
 	User     string
+
+	Text string // a text in which $(KEY) stands for the value of another key
 }
 
-// written is a Spec as rules write it.
-type written struct {
+// A source is a Spec as rules write it.
+type source struct {
 	Length      *int      `json:"length"`
 	Charset     Charset   `json:"charset"`
 	PrivateKey  Algorithm `json:"privateKey"`
@@ -61,11 +64,12 @@ type written struct {
 	Bcrypt      string    `json:"bcrypt"`
 	Htpasswd    string    `json:"htpasswd"`
 	User        string    `json:"user"`
+	Text        string    `json:"text"`
 }
 
 // Parse returns the spec that a JSON object describes.
 func Parse(text []byte) (Spec, error) {
-	var w written
+	var w source
 	if err := json.Unmarshal(text, &w); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return Spec{}, fmt.Errorf("%s: must not be a %s", wrong.Field, wrong.Value)
@@ -74,12 +78,12 @@ func Parse(text []byte) (Spec, error) {
 	}
 	s := Spec{
 		Charset: w.Charset, Length: DefaultLength, PrivateKey: w.PrivateKey, Certificate: w.Certificate, DNSNames: w.DNSNames,
-		Validity: DefaultValidity, Bcrypt: w.Bcrypt, Htpasswd: w.Htpasswd, User: w.User,
+		Validity: DefaultValidity, Bcrypt: w.Bcrypt, Htpasswd: w.Htpasswd, User: w.User, Text: w.Text,
 	}
 	if w.Length != nil {
 		s.Length = *w.Length
 	}
-	if s.Charset == "" && (w.Length != nil || s.Source() == "" && s.PrivateKey == "") {
+	if s.Charset == "" && (w.Length != nil || s.stage() == made && s.PrivateKey == "") {
 		s.Charset = Alphanumeric
 	}
 	for _, d := range []struct {
@@ -102,15 +106,43 @@ func Parse(text []byte) (Spec, error) {
 	return s, s.check()
 }
 
-// Source returns the key of the value that this one is computed from, or "".
-func (s Spec) Source() string {
+// Sources returns the keys of the values that this one is computed from.
+func (s Spec) Sources() (keys []string) {
 	for _, key := range []string{s.Certificate, s.Bcrypt, s.Htpasswd} {
 		if key != "" {
-			return key
+			keys = append(keys, key)
 		}
 	}
-	return ""
+	for _, found := range reference.FindAllStringSubmatch(s.Text, -1) {
+		if key := found[1]; key != "" && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
+
+// A stage says how a value comes about. Each is computed from those of earlier stages.
+type stage int
+
+const (
+	made    stage = iota // from nothing
+	derived              // from one value that is made
+	written              // as a text with others
+)
+
+func (s Spec) stage() stage {
+	switch {
+	case s.Text != "":
+		return written
+	case len(s.Sources()) > 0:
+		return derived
+	}
+	return made
+}
+
+// reference is $(KEY), or $$(KEY), which is the text $(KEY). It is the syntax of the variables in the command of a
+// container.
+var reference = regexp.MustCompile(`\$\$\([^()]*\)|\$\(([-._a-zA-Z0-9]{1,253})\)`)
 
 func (s Spec) check() error {
 	switch {
@@ -121,6 +153,10 @@ func (s Spec) check() error {
 	case s.Htpasswd != "":
 		if s.User == "" || len(s.User) > MaxUser || strings.ContainsAny(s.User, ":\r\n") {
 			return fmt.Errorf("user: must be 1 to %d characters without colons and line ends", MaxUser)
+		}
+	case s.Text != "":
+		if len(s.Sources()) == 0 {
+			return errors.New("text: names no other key, such as $(password)")
 		}
 	case s.Charset != "":
 		if s.Length < MinLength || s.Length > MaxLength {

@@ -26,6 +26,8 @@ var generatedShape = source.Shape{
 		{Name: "htpasswd", Value: dataKeyName,
 			Doc: "The key of the random text for which a line of an htpasswd file is made."},
 		{Name: "user", Value: filledData, Doc: "The user in the line of the htpasswd file."},
+		{Name: "text", Value: filledData, Doc: "A text in which `$(KEY)` stands for the generated value of another key, " +
+			"such as a connection string. It follows them."},
 	},
 	Wrong: map[string]source.WrongKey{
 		"size":     {Means: "length"},
@@ -61,6 +63,7 @@ var ways = map[string][]string{
 	"certificate": {"dnsNames", "validity", "renewBefore"},
 	"bcrypt":      nil,
 	"htpasswd":    {"user"},
+	"text":        nil,
 }
 
 // readGenerated reads the values that are made once.
@@ -121,7 +124,7 @@ func readOneGenerated(e source.Entry) *Generated {
 
 func readGeneratedKey(name string, v source.Value) *source.Node {
 	switch name {
-	case "dnsNames", "validity", "renewBefore", "user":
+	case "dnsNames", "validity", "renewBefore", "user", "text":
 		return v.Data()
 	case "charset":
 		return literalNode(v.OneOf(charsets))

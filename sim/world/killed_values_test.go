@@ -3,6 +3,7 @@ package world_test
 import (
 	"encoding/base64"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ rules:
     generate:
       password: {length: 24}
       hash: {bcrypt: password}
+      dsn: {text: "db://${self.spec.deploymentName}:$(password)"}
     template:
       apiVersion: v1
       kind: Secret
@@ -79,7 +81,7 @@ func TestGeneratedValuesSurviveEachKill(t *testing.T) {
 			for _, c := range []struct {
 				change  func()
 				want    string // the URL of the connection
-				rotates bool
+				renewed bool   // the password
 			}{
 				{func() { put(t, w, "../../examples/foo/foo.yaml") }, "a/example-foo", true},
 				{func() { patch(fooResource, "example-foo", `{"spec":{"deploymentName":"new"}}`) }, "a/new", false},
@@ -88,6 +90,7 @@ func TestGeneratedValuesSurviveEachKill(t *testing.T) {
 				{func() {
 					patch(resource("secrets"), "example-foo", `{"metadata":{"annotations":{"reconcel.dev/rotate":"1"}}}`)
 				}, "b/new", true},
+				{func() { patch(resource("secrets"), "example-foo", `{"data":{"password":"Y2hvc2Vu"}}`) }, "b/new", true},
 			} {
 				c.change()
 				kills += killUntilRest(t, func(committed bool) bool {
@@ -108,9 +111,14 @@ func TestGeneratedValuesSurviveEachKill(t *testing.T) {
 				if got, _, _ := unstructured.NestedString(connection.Object, "data", "url"); got != c.want {
 					t.Errorf("the connection is %s, want %s", got, c.want)
 				}
-				now := secretValue(t, w.Cluster().Find(schema.GroupKind{Kind: "Secret"}, "default", "example-foo"), "password")
-				if (now != password) != c.rotates {
-					t.Errorf("%s: whether the password has changed is %t, want %t", c.want, now != password, c.rotates)
+				credentials := w.Cluster().Find(schema.GroupKind{Kind: "Secret"}, "default", "example-foo")
+				now := secretValue(t, credentials, "password")
+				_, user, _ := strings.Cut(c.want, "/")
+				if got, want := secretValue(t, credentials, "dsn"), "db://"+user+":"+now; got != want {
+					t.Errorf("%s: the text with the password is %s, want %s", c.want, got, want)
+				}
+				if (now != password) != c.renewed {
+					t.Errorf("%s: whether the password has changed is %t, want %t", c.want, now != password, c.renewed)
 				}
 				password = now
 			}
@@ -120,8 +128,8 @@ func TestGeneratedValuesSurviveEachKill(t *testing.T) {
 					passwords[secretValue(t, c.New, "password")] = true
 				}
 			}
-			if len(passwords) != 2 {
-				t.Errorf("the Secret had %d passwords, want that of its creation and that of its rotation", len(passwords))
+			if len(passwords) != 3 {
+				t.Errorf("the Secret had %d passwords, want that of its creation, that of its rotation, and the chosen one", len(passwords))
 			}
 			if kills < 10 {
 				t.Errorf("it was killed %d times only", kills)
