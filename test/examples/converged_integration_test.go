@@ -3,6 +3,7 @@
 package examples
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"reconcel/rules/kstatus"
 )
 
 // listed returns all objects of a kind in the cluster that rules of the example have
@@ -42,11 +45,12 @@ func (w *world) made() (all []unstructured.Unstructured) {
 	return all
 }
 
-// converged returns an error until every primary is Ready.
+// converged returns an error until every primary is Ready. A built-in one is ready when Kubernetes' controllers have
+// followed what rules patch.
 func (w *world) converged() error {
 	w.Helper()
 	if w.ready != nil {
-		return w.ready(w)
+		return errors.Join(w.ready(w), w.rolledOut())
 	}
 	for _, p := range w.primaries {
 		live, err := w.live(p)
@@ -55,6 +59,24 @@ func (w *world) converged() error {
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", describe(p), err)
+		}
+	}
+	return nil
+}
+
+// reportsNothing is for primaries without a status, of whose children some come and go with updates.
+func reportsNothing(*world) error { return nil }
+
+// rolledOut returns an error until the status of every primary is that of its spec.
+func (w *world) rolledOut() error {
+	w.Helper()
+	for _, p := range w.primaries {
+		live, err := w.live(p)
+		if err != nil {
+			return err
+		}
+		if readiness, why := kstatus.Judge(live.GroupVersionKind().GroupKind(), live.Object); readiness != kstatus.Ready {
+			return fmt.Errorf("%s: %s", describe(live), why)
 		}
 	}
 	return nil

@@ -244,7 +244,7 @@ var table = []example{
 			{kind: "ConfigMap", count: 1, names: []string{"settings"}},
 			{kind: "Secret", count: 1, names: []string{"mail"}},
 		},
-		ready: (*world).complete,
+		ready: reportsNothing,
 		updates: []update{
 			{"ConfigMap", "settings", `{"data":{"REGION":"south"},"binaryData":{"logo":"AAEC"}}`, nil},
 			{"Secret", "mail", `{"metadata":{"annotations":{"platform.example.com/mirror-to":null}}}`, counts(children{"Secret", 0, nil})},
