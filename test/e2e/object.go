@@ -62,11 +62,12 @@ func (w *World) Resource(kind schema.GroupVersionKind) dynamic.ResourceInterface
 func (w *World) ResourceIn(kind schema.GroupVersionKind, namespace string) dynamic.ResourceInterface {
 	w.Helper()
 	mapping, err := w.mapper.RESTMapping(kind.GroupKind(), kind.Version)
-	if err != nil {
-		w.mapper.Reset()
-		if mapping, err = w.mapper.RESTMapping(kind.GroupKind(), kind.Version); err != nil {
-			w.Fatal(err)
-		}
+	if err != nil { // The discovery may have failed: a cache of it takes that for a group that is not served.
+		w.Eventually("kind "+kind.Kind+" to be served", func() error {
+			w.mapper.Reset()
+			mapping, err = w.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+			return err
+		})
 	}
 	if mapping.Scope.Name() != "namespace" {
 		return w.Client.Resource(mapping.Resource)
