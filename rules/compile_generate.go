@@ -3,7 +3,6 @@ package rules
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"reconcel/rules/generate"
 	"reconcel/rules/source"
@@ -59,11 +58,7 @@ func literalSpec(n *source.Node) []byte {
 			case "user":
 				value = "user"
 			case "text":
-				var literal strings.Builder
-				for _, p := range f.Value.Parts {
-					literal.WriteString(p.Text)
-				}
-				value = literal.String()
+				value = literalParts(f.Value)
 			default:
 				continue
 			}
@@ -72,4 +67,17 @@ func literalSpec(n *source.Node) []byte {
 	}
 	text, _ := json.Marshal(known) // It consists of what YAML and JSON have in common.
 	return text
+}
+
+// literalParts returns the parts of a text with other values, in which a text stands for each that is computed.
+func literalParts(list *source.Node) []any {
+	var parts []any
+	for _, part := range list.Items {
+		if part.Kind == source.Interp {
+			parts = append(parts, "text")
+		} else {
+			parts = append(parts, part.Value)
+		}
+	}
+	return parts
 }

@@ -49,11 +49,11 @@ func (r *statusConditions) renderCondition(c Condition) {
 		if yes {
 			c.Status, said = True, c.Type
 		}
-		if c.Reason = r.conditionReason(&c); c.Reason == "" {
+		if c.Reason = r.conditionWord(&c, k.reason, syntax.IsReason, wrongReason); c.Reason == "" {
 			c.Reason = reasonOf(said)
 		}
 		c.Message = r.conditionMessage(&c)
-		c.Event = r.conditionEvent(&c)
+		c.Event = r.conditionWord(&c, k.event, syntax.IsEventType, wrongEvent)
 	}
 	r.conditionBytes += len(c.Type) + len(c.Reason) + len(c.Message)
 	r.result.Conditions = append(r.result.Conditions, c)
@@ -91,15 +91,14 @@ func (r *statusConditions) undecided(res result) (reason, message string) {
 	return "Waiting", "waits for " + strings.Join(expr.Trails(res.unknown), ", ")
 }
 
-// conditionReason computes the reason. It is empty while it waits.
-func (r *statusConditions) conditionReason(c *Condition) string {
-	t := c.from.reason
+// conditionWord computes the reason, or the type of the Event. It is empty while it waits.
+func (r *statusConditions) conditionWord(c *Condition, t *text, valid func(string) bool, wrong string) string {
 	if t == nil {
 		return ""
 	}
-	s, res := r.texts.shortText(t, maxReason, wrongReason)
-	if res.ok() && !syntax.IsReason(s) {
-		res = failedAt(t.pos, wrongReason)
+	s, res := r.texts.shortText(t, maxReason, wrong)
+	if res.ok() && !valid(s) {
+		res = failedAt(t.pos, wrong)
 	}
 	return r.conditionText(c, t.where, s, res)
 }
@@ -111,19 +110,6 @@ func (r *statusConditions) conditionMessage(c *Condition) string {
 		return ""
 	}
 	s, res := r.texts.shortText(t, maxMessage, longMessage)
-	return r.conditionText(c, t.where, s, res)
-}
-
-// conditionEvent computes the type of the Event. It is empty while it waits.
-func (r *statusConditions) conditionEvent(c *Condition) string {
-	t := c.from.event
-	if t == nil {
-		return ""
-	}
-	s, res := r.texts.shortText(t, maxReason, wrongEvent)
-	if res.ok() && !syntax.IsEventType(s) {
-		res = failedAt(t.pos, wrongEvent)
-	}
 	return r.conditionText(c, t.where, s, res)
 }
 

@@ -238,7 +238,8 @@ func (r Recorder) Warning(about *watch.Object, reason, note string) {
 }
 
 func (r Recorder) event(about *watch.Object, eventType, reason, note string) {
-	r.Record(reference(about), eventType, reason, "Reconcile", bounded(note))
+	r.Record(reference(about), eventType, bounded(reason, events.LongestReason), "Reconcile",
+		bounded(note, events.LongestNote))
 }
 
 // ReportRules records a Warning about rules. It is about the ConfigMap of the inventory,
@@ -246,15 +247,15 @@ func (r Recorder) event(about *watch.Object, eventType, reason, note string) {
 func (c *Cluster) ReportRules(reason, action, note string) {
 	about := corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: c.Options.Namespace,
 		Name: inventory.Name(c.Options.Name)}
-	c.Events.Record(about, corev1.EventTypeWarning, reason, action, bounded(note))
+	c.Events.Record(about, corev1.EventTypeWarning, reason, action, bounded(note, events.LongestNote))
 }
 
-// bounded truncates a note that is too long for the API server.
-func bounded(note string) string {
-	if len(note) > events.LongestNote {
-		return strings.ToValidUTF8(note[:events.LongestNote], "")
+// bounded truncates a text that is too long for the API server, to most bytes.
+func bounded(text string, most int) string {
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most], "")
 	}
-	return note
+	return text
 }
 
 func reference(o *watch.Object) corev1.ObjectReference {

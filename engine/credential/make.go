@@ -36,10 +36,6 @@ func Make(all generate.Specs, keys []string, have generate.State, now time.Time)
 		if !ok {
 			continue
 		}
-		if s.Text != "" {
-			made[key] = all.Expand(key, of)
-			continue
-		}
 		value, err := value(s, of, now)
 		if err != nil {
 			return nil, fmt.Errorf("generate: %s: %w", key, err)
@@ -64,6 +60,8 @@ func value(s generate.Spec, of func(key string) []byte, now time.Time) ([]byte, 
 	case s.Htpasswd != "":
 		value, err := hash(s.Htpasswd, of(s.Htpasswd))
 		return append([]byte(s.User+":"), value...), err
+	case len(s.Text) > 0:
+		return s.Expand(of), nil
 	}
 	return text(s)
 }

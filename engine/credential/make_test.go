@@ -49,7 +49,7 @@ func credentials(t *testing.T) generate.Specs {
 		"tls.crt":  `{"certificate":"tls.key","dnsNames":["db.default.svc","*.db"],"validity":"2160h","renewBefore":"720h"}`,
 		"id":       `{"privateKey":"ed25519"}`,
 		"id.crt":   `{"certificate":"id","dnsNames":["id"]}`,
-		"url":      `{"text":"db://$(password):$(pin)/$$(pin)$(none)"}`,
+		"url":      `{"text":["db://","password",":","pin","/$(pin)"]}`,
 	})
 }
 
@@ -97,7 +97,7 @@ func TestMake(t *testing.T) {
 	if err := bcrypt.CompareHashAndPassword([]byte(strings.TrimPrefix(string(data["auth"]), "admin:")), data["password"]); err != nil {
 		t.Error(err)
 	}
-	if want := fmt.Sprintf("db://%s:%s/$(pin)$(none)", data["password"], data["pin"]); string(data["url"]) != want {
+	if want := fmt.Sprintf("db://%s:%s/$(pin)", data["password"], data["pin"]); string(data["url"]) != want {
 		t.Errorf("the text is %s, want %s", data["url"], want)
 	}
 	_, other := step(t, all, generate.State{}, now)
@@ -141,7 +141,7 @@ func TestDue(t *testing.T) {
 	crt.DNSNames = []string{"other"}
 	renamed["tls.crt"] = crt
 	moved := credentials(t)
-	moved["url"] = generate.Spec{Text: "db2://$(password)"}
+	moved["url"] = generate.Spec{Text: []string{"db2://", "password", ""}}
 	chosen := without()
 	chosen["password"] = []byte("chosen")
 	foreign := func(key string) bool { return key != "tls.crt" && key != "hash" }

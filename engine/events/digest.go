@@ -19,6 +19,8 @@ const (
 	pace = 40 * time.Millisecond
 	// LongestNote is the API server's limit for the note of an Event, in bytes.
 	LongestNote = 1024
+	// LongestReason is the API server's limit for the reason of an Event, in bytes.
+	LongestReason = 128
 )
 
 // A Digest combines Normal Events: what happens to an object within a second, for the same

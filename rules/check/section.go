@@ -121,7 +121,7 @@ func (s section) condition(c *syntax.Condition, f facts) {
 func (s section) generated(made *syntax.Generated, f facts) {
 	for _, field := range made.Node.Fields {
 		where := "generate." + made.Key.Value + "." + field.Key.Value
-		if field.Key.Value == "dnsNames" {
+		if name := field.Key.Value; name == "dnsNames" || name == "text" {
 			s.texts(field.Value, f, where)
 		} else {
 			s.message(field.Value, f, where)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -22,7 +21,7 @@ func (all Specs) Check(key string) error {
 	for _, name := range s.Sources() {
 		from := all[name]
 		switch {
-		case s.Text != "" && from.Text != "":
+		case len(s.Text) > 0 && len(from.Text) > 0:
 			return fmt.Errorf("text: %q is a text with other values itself", name)
 		case s.Certificate != "" && from.PrivateKey == "":
 			return fmt.Errorf("certificate: %q is not a privateKey", name)
@@ -40,19 +39,17 @@ func (all Specs) Order(keys []string) []string {
 	})
 }
 
-// Expand returns the text of a key with the values of other keys. A reference to a key that is not generated stays as
-// it is.
-func (all Specs) Expand(key string, value func(key string) []byte) []byte {
-	return []byte(reference.ReplaceAllStringFunc(all[key].Text, func(found string) string {
-		if escaped, is := strings.CutPrefix(found, "$$"); is {
-			return "$" + escaped
+// Expand returns the text with the values of other keys.
+func (s Spec) Expand(value func(key string) []byte) []byte {
+	var out []byte
+	for i, part := range s.Text {
+		if i%2 == 0 {
+			out = append(out, part...)
+		} else {
+			out = append(out, value(part)...)
 		}
-		from := found[2 : len(found)-1]
-		if _, generated := all[from]; !generated {
-			return found
-		}
-		return string(value(from))
-	}))
+	}
+	return out
 }
 
 // A State is what is known of a Secret.
@@ -90,7 +87,7 @@ func (all Specs) Due(have State, now time.Time) (keys []string, next time.Time) 
 		// It would not fit its new source, or does not fit it.
 		s := all[key]
 		if slices.ContainsFunc(s.Sources(), func(from string) bool { return due[from] }) ||
-			s.Text != "" && !bytes.Equal(have.Data[key], all.Expand(key, func(from string) []byte { return have.Data[from] })) {
+			len(s.Text) > 0 && !bytes.Equal(have.Data[key], s.Expand(func(from string) []byte { return have.Data[from] })) {
 			due[key] = true
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -49,7 +48,7 @@ type Spec struct {
 	Htpasswd string // a line of an htpasswd file with the bcrypt hash of that text
 	User     string
 
-	Text string // a text in which $(KEY) stands for the value of another key
+	Text []string // a text with other values: parts of it, and between them keys
 }
 
 // A source is a Spec as rules write it.
@@ -64,7 +63,7 @@ type source struct {
 	Bcrypt      string    `json:"bcrypt"`
 	Htpasswd    string    `json:"htpasswd"`
 	User        string    `json:"user"`
-	Text        string    `json:"text"`
+	Text        []string  `json:"text"`
 }
 
 // Parse returns the spec that a JSON object describes.
@@ -113,10 +112,8 @@ func (s Spec) Sources() (keys []string) {
 			keys = append(keys, key)
 		}
 	}
-	for _, found := range reference.FindAllStringSubmatch(s.Text, -1) {
-		if key := found[1]; key != "" && !slices.Contains(keys, key) {
-			keys = append(keys, key)
-		}
+	for i := 1; i < len(s.Text); i += 2 {
+		keys = append(keys, s.Text[i])
 	}
 	return keys
 }
@@ -132,17 +129,13 @@ const (
 
 func (s Spec) stage() stage {
 	switch {
-	case s.Text != "":
+	case len(s.Text) > 0:
 		return written
 	case len(s.Sources()) > 0:
 		return derived
 	}
 	return made
 }
-
-// reference is $(KEY), or $$(KEY), which is the text $(KEY). It is the syntax of the variables in the command of a
-// container.
-var reference = regexp.MustCompile(`\$\$\([^()]*\)|\$\(([-._a-zA-Z0-9]{1,253})\)`)
 
 func (s Spec) check() error {
 	switch {
@@ -154,10 +147,8 @@ func (s Spec) check() error {
 		if s.User == "" || len(s.User) > MaxUser || strings.ContainsAny(s.User, ":\r\n") {
 			return fmt.Errorf("user: must be 1 to %d characters without colons and line ends", MaxUser)
 		}
-	case s.Text != "":
-		if len(s.Sources()) == 0 {
-			return errors.New("text: names no other key, such as $(password)")
-		}
+	case len(s.Text) == 1:
+		return errors.New("text: names no other key, such as $(password)")
 	case s.Charset != "":
 		if s.Length < MinLength || s.Length > MaxLength {
 			return fmt.Errorf("length: must be at least %d and at most %d", MinLength, MaxLength)

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"regexp"
+	"strings"
 
 	"reconcel/rules/generate"
 	"reconcel/rules/source"
@@ -124,8 +125,10 @@ func readOneGenerated(e source.Entry) *Generated {
 
 func readGeneratedKey(name string, v source.Value) *source.Node {
 	switch name {
-	case "dnsNames", "validity", "renewBefore", "user", "text":
+	case "dnsNames", "validity", "renewBefore", "user":
 		return v.Data()
+	case "text":
+		return readReferences(v.Sentence())
 	case "charset":
 		return literalNode(v.OneOf(charsets))
 	case "privateKey":
@@ -139,6 +142,65 @@ func readGeneratedKey(name string, v source.Value) *source.Node {
 	}
 	s, _ := v.Literal()
 	return literalNode(s)
+}
+
+// reference is $(KEY), or $$(KEY), which is the text $(KEY): the syntax of the variables in the command of a container.
+var reference = regexp.MustCompile(`\$\$\([^()]*\)|\$\(([-._a-zA-Z0-9]{1,253})\)`)
+
+// readReferences returns a list with the parts of a text, and between them the keys that it names by $(KEY). What an
+// expression gives is text: it names no key.
+func readReferences(text *source.Node) *source.Node {
+	if text == nil {
+		return nil
+	}
+	list, around := &source.Node{Kind: source.List, Pos: text.Pos}, references{pos: text.Pos}
+	if text.Kind == source.Text {
+		text = &source.Node{Parts: []source.Part{{Text: text.Value.(string)}}}
+	}
+	for _, p := range text.Parts {
+		if p.Expr != nil {
+			around.parts = append(around.parts, p)
+			continue
+		}
+		from := 0
+		for _, at := range reference.FindAllStringSubmatchIndex(p.Text, -1) {
+			around.add(p.Text[from:at[0]])
+			if from = at[1]; at[2] < 0 {
+				around.add(p.Text[at[0]+1 : at[1]])
+				continue
+			}
+			key := source.String{Value: p.Text[at[2]:at[3]], Pos: list.Pos}
+			list.Items = append(list.Items, around.flush(), literalNode(key))
+		}
+		around.add(p.Text[from:])
+	}
+	list.Items = append(list.Items, around.flush())
+	return list
+}
+
+// references collect the parts of a text around a reference.
+type references struct {
+	pos   source.Pos
+	parts []source.Part
+}
+
+func (r *references) add(text string) { r.parts = append(r.parts, source.Part{Text: text}) }
+
+// flush returns the parts as one text.
+func (r *references) flush() *source.Node {
+	n := &source.Node{Kind: source.Text, Pos: r.pos}
+	var literal strings.Builder
+	for _, p := range r.parts {
+		literal.WriteString(p.Text)
+		if p.Expr != nil { // With another part, one expression makes a text, too.
+			n.Kind, n.Parts = source.Interp, append(r.parts, source.Part{})
+		}
+	}
+	if n.Kind == source.Text {
+		n.Value = literal.String()
+	}
+	r.parts = nil
+	return n
 }
 
 // literalNode returns a node of a text, or nil if it could not be read.

@@ -52,7 +52,7 @@ rules:
 
 // TestGeneratedValuesSurviveEachKill changes what generated values and a lookup behind a
 // child depend on, with a controller that is killed at each write. A value that was written
-// once changes only when it is rotated.
+// once changes only when it is rotated. A reference in the spec is text.
 func TestGeneratedValuesSurviveEachKill(t *testing.T) {
 	race.Skip(t)
 	for round := range 2 {
@@ -84,13 +84,13 @@ func TestGeneratedValuesSurviveEachKill(t *testing.T) {
 				renewed bool   // the password
 			}{
 				{func() { put(t, w, "../../examples/foo/foo.yaml") }, "a/example-foo", true},
-				{func() { patch(fooResource, "example-foo", `{"spec":{"deploymentName":"new"}}`) }, "a/new", false},
-				{func() { patch(resource("configmaps"), "example-foo-binding", `{"data":{"settings":"two"}}`) }, "b/new", false},
-				{func() { patch(resource("secrets"), "example-foo", `{"data":{"hash":null,"extra":"eA=="}}`) }, "b/new", false},
+				{func() { patch(fooResource, "example-foo", `{"spec":{"deploymentName":"$(dsn)"}}`) }, "a/$(dsn)", false},
+				{func() { patch(resource("configmaps"), "example-foo-binding", `{"data":{"settings":"two"}}`) }, "b/$(dsn)", false},
+				{func() { patch(resource("secrets"), "example-foo", `{"data":{"hash":null,"extra":"eA=="}}`) }, "b/$(dsn)", false},
 				{func() {
 					patch(resource("secrets"), "example-foo", `{"metadata":{"annotations":{"reconcel.dev/rotate":"1"}}}`)
-				}, "b/new", true},
-				{func() { patch(resource("secrets"), "example-foo", `{"data":{"password":"Y2hvc2Vu"}}`) }, "b/new", true},
+				}, "b/$(dsn)", true},
+				{func() { patch(resource("secrets"), "example-foo", `{"data":{"password":"Y2hvc2Vu"}}`) }, "b/$(dsn)", true},
 			} {
 				c.change()
 				kills += killUntilRest(t, func(committed bool) bool {
