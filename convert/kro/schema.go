@@ -70,7 +70,7 @@ func picked(n *source.Node, keys ...string) map[string]any {
 func rootOf(s *source.Node, report *foreign.Report) *spec.Schema {
 	fields, _ := plain(s.At("spec")).(map[string]any)
 	types, _ := plain(s.At("types")).(map[string]any)
-	of, _, err := simpleschema.Parse(fields, types)
+	of, err := simpleschema.Parse(fields, types)
 	if err != nil {
 		pos, path := s.Pos, "spec.schema.spec"
 		if wrong, ok := errors.AsType[*simpleschema.Error](err); ok {

@@ -32,6 +32,8 @@ type Definition struct {
 	Status      *spec.Schema // without conditions; nil: it has nothing else
 	Fields      *spec.Schema // the other fields of the objects; nil: there are none
 	Validations []Validation
+	Names       map[string]any // spec.names of the CRD, beside what follows from the kind
+	Scale       map[string]any // subresources.scale of the CRD; nil: derived from the fields
 	// Comments stand above fields, by their paths: spec.workers[].name. [] is an element
 	// of a list or a value of a map.
 	Comments map[string]string
@@ -78,6 +80,9 @@ func Unguarded(rule, plain string) bool {
 func (d *Definition) Name() string { return d.plural() + "." + d.GVK.Group }
 
 func (d *Definition) plural() string {
+	if plural, ok := d.Names["plural"].(string); ok {
+		return plural
+	}
 	plural, _ := meta.UnsafeGuessKindToResource(d.GVK)
 	return plural.Resource
 }
@@ -133,11 +138,14 @@ func (d *Definition) document() (*yaml.Node, error) {
 	}
 	if status := at(properties, "status"); status != nil {
 		fields := at(status, "properties")
+		if fields == nil {
+			fields = mapping()
+			set(status, "properties", fields)
+		}
 		fields.Content = append(fields.Content, at(statusSchema, "properties").Content...)
 	} else {
 		set(properties, "status", statusSchema)
 	}
-	kind, singular := d.GVK.Kind, strings.ToLower(d.GVK.Kind)
 	scope := "Namespaced"
 	if d.Cluster {
 		scope = "Cluster"
@@ -149,7 +157,7 @@ func (d *Definition) document() (*yaml.Node, error) {
 		"spec", mapping(
 			"group", d.GVK.Group,
 			"scope", scope,
-			"names", mapping("kind", kind, "listKind", kind+"List", "plural", d.plural(), "singular", singular),
+			"names", d.names(),
 			"versions", &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{mapping(
 				"name", d.GVK.Version,
 				"served", true,
@@ -160,6 +168,27 @@ func (d *Definition) document() (*yaml.Node, error) {
 			)}},
 		),
 	), nil
+}
+
+// names returns the names of the kind.
+func (d *Definition) names() *yaml.Node {
+	names := map[string]any{"kind": d.GVK.Kind, "listKind": d.GVK.Kind + "List", "plural": d.plural(),
+		"singular": strings.ToLower(d.GVK.Kind)}
+	maps.Copy(names, d.Names)
+	out := mapping()
+	for _, key := range []string{"kind", "listKind", "plural", "singular", "shortNames", "categories"} {
+		switch value := names[key].(type) {
+		case string:
+			set(out, key, text(value))
+		case []any:
+			list := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+			for _, name := range value {
+				list.Content = append(list.Content, text(name))
+			}
+			set(out, key, list)
+		}
+	}
+	return out
 }
 
 // metadata returns the metadata of the CRD. The API server protects the groups of Kubernetes.
@@ -181,12 +210,13 @@ func (d *Definition) root() (*yaml.Node, error) {
 			s.Required = []string{"spec"}
 		}
 	}
-	if d.Status != nil && len(d.Status.Properties) > 0 {
+	if d.Status != nil && (len(d.Status.Properties) > 0 || len(d.Status.Extensions) > 0) {
 		s.Properties["status"] = *d.Status
 	}
 	if d.Fields != nil {
 		maps.Copy(s.Properties, d.Fields.Properties)
 		s.Required = append(s.Required, d.Fields.Required...)
+		s.Extensions = maps.Clone(d.Fields.Extensions)
 	}
 	for _, v := range d.Validations {
 		rule := map[string]any{"rule": v.rule()}
@@ -198,7 +228,10 @@ func (d *Definition) root() (*yaml.Node, error) {
 	return d.schemaNode(s)
 }
 
-const validations = "x-kubernetes-validations"
+const (
+	validations     = "x-kubernetes-validations"
+	preserveUnknown = "x-kubernetes-preserve-unknown-fields"
+)
 
 // withRule returns a copy of a schema in which a field has one more rule.
 func withRule(s spec.Schema, path []string, rule map[string]any) spec.Schema {
@@ -225,6 +258,9 @@ func conditions() (*yaml.Node, error) {
 // maxColumns is how many fields of the status kubectl get shows.
 const maxColumns = 3
 
+// shown are the columns of Conditions.
+var shown = []string{"Ready", "Reason", "Message", "Age"}
+
 // columns returns the printer columns of fields of the status.
 func (d *Definition) columns() (out []*yaml.Node) {
 	if d.Status == nil {
@@ -233,7 +269,8 @@ func (d *Definition) columns() (out []*yaml.Node) {
 	for _, name := range slices.Sorted(maps.Keys(d.Status.Properties)) {
 		p := d.Status.Properties[name]
 		if len(out) == maxColumns || len(p.Type) != 1 ||
-			!slices.Contains([]string{"string", "integer", "number", "boolean"}, p.Type[0]) || !plainName(name) {
+			!slices.Contains([]string{"string", "integer", "number", "boolean"}, p.Type[0]) || !plainName(name) ||
+			slices.Contains(shown, columnName(name)) {
 			continue
 		}
 		out = append(out, mapping("name", columnName(name), "type", p.Type[0], "jsonPath", ".status."+name))
@@ -257,17 +294,24 @@ func plainName(name string) bool {
 // subresources returns status, and scale if there is something to scale.
 func (d *Definition) subresources() *yaml.Node {
 	out := mapping("status", &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle})
-	if !has(d.Spec, "replicas", "integer") || !has(d.Status, "replicas", "integer") {
-		return out
-	}
-	scale := mapping("specReplicasPath", ".spec.replicas", "statusReplicasPath", ".status.replicas")
-	for _, name := range []string{"selector", "labelSelector"} {
-		if has(d.Status, name, "string") {
-			set(scale, "labelSelectorPath", text(".status."+name))
-			break
+	paths := d.Scale
+	if paths == nil && has(d.Spec, "replicas", "integer") && has(d.Status, "replicas", "integer") {
+		paths = map[string]any{"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+		for _, name := range []string{"labelSelector", "selector"} {
+			if has(d.Status, name, "string") {
+				paths["labelSelectorPath"] = ".status." + name
+			}
 		}
 	}
-	set(out, "scale", scale)
+	scale := mapping()
+	for _, key := range []string{"specReplicasPath", "statusReplicasPath", "labelSelectorPath"} {
+		if path := paths[key]; path != nil {
+			set(scale, key, text(path))
+		}
+	}
+	if len(paths) > 0 {
+		set(out, "scale", scale)
+	}
 	return out
 }
 

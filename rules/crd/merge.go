@@ -88,6 +88,15 @@ func (m *merger) definition(into, from *yaml.Node) error {
 	if a, b := at(into, "spec", "scope"), at(from, "spec", "scope"); a != nil && a.Value != b.Value {
 		m.note("spec.scope", "it is %s, and the rules read like %s", a.Value, b.Value)
 	}
+	if names := at(into, "spec", "names"); names != nil {
+		ours := mapping()
+		for _, key := range []string{"shortNames", "categories"} {
+			if list := at(from, "spec", "names", key); list != nil {
+				set(ours, key, list)
+			}
+		}
+		addMissing(names, ours)
+	}
 	i := slices.IndexFunc(versions.Content,
 		func(v *yaml.Node) bool { n := at(v, "name"); return n != nil && n.Value == name })
 	if i < 0 {
@@ -130,6 +139,11 @@ func (m *merger) subresources(version, added *yaml.Node) {
 		set(version, "subresources", ours)
 		return
 	}
+	addMissing(theirs, ours)
+}
+
+// addMissing adds the entries that a map does not have.
+func addMissing(theirs, ours *yaml.Node) {
 	for i := 0; i < len(ours.Content); i += 2 {
 		if name := ours.Content[i].Value; at(theirs, name) == nil {
 			block(theirs)
@@ -177,13 +191,18 @@ func (m *merger) schema(path string, into, from *yaml.Node) {
 			m.schema(path+"[]", a, b)
 		}
 	}
+	if open := at(from, preserveUnknown); open != nil && at(into, preserveUnknown) == nil &&
+		at(into, "additionalProperties") == nil {
+		block(into)
+		set(into, preserveUnknown, open)
+	}
 	ours := at(from, "properties")
 	if ours == nil {
 		return
 	}
 	theirs := at(into, "properties")
 	if theirs == nil {
-		if at(into, "x-kubernetes-preserve-unknown-fields") != nil || at(into, "additionalProperties") != nil {
+		if at(into, preserveUnknown) != nil || at(into, "additionalProperties") != nil {
 			return // It has every field.
 		}
 		theirs = mapping()

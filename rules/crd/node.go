@@ -63,7 +63,8 @@ func entry(n *yaml.Node, key string) (name, value *yaml.Node) {
 var order = []string{
 	"description", "type", "format", "required", "default", "enum", "minimum", "maximum", "minLength", "maxLength",
 	"pattern", "minItems", "maxItems",
-	validations, "x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string", "items",
+	validations, preserveUnknown, "x-kubernetes-int-or-string",
+	"x-kubernetes-list-type", "x-kubernetes-list-map-keys", "items",
 	"additionalProperties", "properties",
 }
 
@@ -102,7 +103,7 @@ func (d *Definition) laidOut(path string, n *yaml.Node) *yaml.Node {
 			value = d.properties(path, value)
 		default:
 			plainStyle(value)
-			if key == "required" || key == "enum" {
+			if slices.Contains([]string{"required", "enum", "x-kubernetes-list-map-keys"}, key) {
 				value.Style = yaml.FlowStyle
 			}
 		}

@@ -18,7 +18,7 @@ func fieldDescription(of *slot, name string, p *spec.Schema) string {
 	if p.Description != "" || of.definition == "" {
 		return p.Description
 	}
-	return firstSentence(schema.Description(of.definition, name))
+	return described(of.definition, name)
 }
 
 // firstSentence returns the first sentence of a text: what follows it in Kubernetes' own
@@ -57,10 +57,16 @@ func (in *inference) definition(p *primary) *crd.Definition {
 		d.Fields = e.fields("", fields)
 	}
 	for _, r := range p.rules {
-		e.optional = append(e.optional, r.Schema.Optional...)
+		e.optional = append(e.optional, r.Schema.Optional()...)
 		d.Spec = e.refine("spec", d.Spec, r.Schema.Spec)
 		d.Status = e.refine("status", d.Status, r.Schema.Status)
 		d.Fields = e.refine("", d.Fields, r.Schema.Fields)
+		if r.Schema.Names != nil {
+			d.Names = r.Schema.Names
+		}
+		if r.Schema.Scale != nil {
+			d.Scale = r.Schema.Scale
+		}
 	}
 	if d.Spec != nil {
 		fill(d.Spec)
@@ -213,68 +219,30 @@ const maxFields = 24
 
 // known returns the schema of an object of Kubernetes, if it is small.
 func (e *emitter) known(path string, s *slot) *spec.Schema {
-	left := maxFields
-	if out := e.copied(s.schema, s.definition, &left, 0); out != nil {
+	at := s.schema
+	if s.definition != "" {
+		at = spec.RefSchema(schema.RefPrefix + s.definition)
+	}
+	if out := e.slots.set.Inline(at, described); schema.CountFields(out) <= maxFields {
 		return out
 	}
-	short := s.definition[strings.LastIndex(s.definition, ".")+1:]
-	e.comment(path, "It is passed on as a %s, and every field is kept: write out the fields that it may have.",
-		either(short, "part of an object"))
+	if name := schema.TypeOf(s.definition); name != "" {
+		e.comment(path, "It is passed on as a %s, and every field is kept: write this type into the schema of the rule, or "+
+			"write out the fields that it may have.", name)
+	} else {
+		e.comment(path, "It is passed on as a part of an object, and every field is kept: write out those that it may have.")
+	}
 	return keepsAll()
+}
+
+// described returns the first sentence of the description of a field.
+func described(definition, field string) string {
+	return firstSentence(schema.Description(definition, field))
 }
 
 // keepsAll returns the schema of an object with any fields.
 func keepsAll() *spec.Schema {
 	out := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}}}
 	out.AddExtension(preserveUnknown, true)
-	return out
-}
-
-// copied returns a copy of a schema without references, or nil if it has too many fields.
-func (e *emitter) copied(s *spec.Schema, definition string, left *int, depth int) *spec.Schema {
-	if s == nil || depth > maxDepth {
-		return nil
-	}
-	kept := e.slots.slotOf(s)
-	if name := schema.Reference(s); name != "" {
-		definition = name
-	}
-	if kept.is == quantity { // People write 1 as well as 500m.
-		kept.is = portLike
-	}
-	if kept.is != object && kept.is != list && kept.is != mapping {
-		return e.ofSlot("", kept, source.Pos{})
-	}
-	s = e.slots.set.Resolve(s)
-	out := &spec.Schema{SchemaProps: spec.SchemaProps{Type: s.Type, Required: s.Required}}
-	if kept.is == list {
-		items := e.copied(s.Items.Schema, "", left, depth+1)
-		if items == nil {
-			return nil
-		}
-		return spec.ArrayProperty(items)
-	}
-	if kept.is == mapping {
-		values := e.copied(s.AdditionalProperties.Schema, "", left, depth+1)
-		if values == nil {
-			return nil
-		}
-		return spec.MapProperty(values)
-	}
-	out.Properties = map[string]spec.Schema{}
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		if *left--; *left < 0 {
-			return nil
-		}
-		field := s.Properties[name]
-		p := e.copied(&field, "", left, depth+1)
-		if p == nil {
-			return nil
-		}
-		if p.Description = field.Description; p.Description == "" && definition != "" {
-			p.Description = firstSentence(schema.Description(definition, name))
-		}
-		out.Properties[name] = *p
-	}
 	return out
 }

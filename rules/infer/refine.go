@@ -1,14 +1,17 @@
 package infer
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"reconcel/rules/check"
 	"reconcel/rules/crd"
 	"reconcel/rules/lint"
+	"reconcel/rules/schema"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
@@ -124,9 +127,40 @@ func (in *inference) definitions(file *syntax.File,
 			}
 		}
 		if !more || round == maxRounds {
-			return all, found.Errors, nil
+			return all, append(found.Errors, flaws(kinds, objects)...), nil
 		}
 	}
+}
+
+// flaws returns what is wrong in the CRDs of kinds: the schemas of rules may contradict themselves.
+func flaws(kinds []*primary, crds []map[string]any) (found []*source.Error) {
+	for i, p := range kinds {
+		at := p.rules[0]
+		for _, r := range p.rules {
+			if len(r.Schema.Parts()) > 0 {
+				at = r
+			}
+		}
+		pos := at.For.Pos
+		if len(at.Schema.Parts()) > 0 {
+			pos = at.Schema.Pos
+		}
+		for _, f := range schema.Flaws(crds[i]) {
+			found = append(found, source.NewError(pos, at.Name.Value,
+				fmt.Sprintf("the CRD of %s: %s: %s", p.gvk.Kind, fieldOf(f.Path), f.Message), ""))
+		}
+	}
+	return found
+}
+
+// fieldOf returns the path of a field, if that is what a path in a CRD is about.
+func fieldOf(path string) string {
+	for _, before := range []string{"spec.versions[0].schema.openAPIV3Schema.", "spec.versions[0]."} {
+		if below, found := strings.CutPrefix(path, before); found {
+			return strings.TrimPrefix(strings.ReplaceAll("."+below, ".properties.", "."), ".")
+		}
+	}
+	return path
 }
 
 // collect finds the fields that are read at each position.

@@ -117,6 +117,7 @@ func (f *flaws) versions(object map[string]any) {
 			path := fmt.Sprintf("spec.versions[%d].schema.openAPIV3Schema", i)
 			f.root(path, root, version)
 			f.schema(path, root)
+			f.scale(fmt.Sprintf("spec.versions[%d].subresources.scale", i), root, version)
 		}
 	}
 	if !served {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // jsonTypes are the types of a schema.
@@ -23,6 +25,21 @@ func (f *flaws) root(path string, s, version map[string]any) {
 		mapType} {
 		if isSet(s[key]) {
 			f.add(path+"."+key, "is not allowed at the root of a schema")
+		}
+	}
+}
+
+// scale finds paths of the scale subresource to fields that the objects do not have.
+func (f *flaws) scale(path string, root, version map[string]any) {
+	scale, _, _ := unstructured.NestedStringMap(version, "subresources", "scale")
+	for _, key := range slices.Sorted(maps.Keys(scale)) {
+		at, names := root, strings.Split(strings.TrimPrefix(scale[key], "."), ".")
+		for at != nil && len(names) > 0 && at[preserveUnknown] != true && at["additionalProperties"] == nil {
+			at, _, _ = unstructured.NestedMap(at, "properties", names[0])
+			names = names[1:]
+		}
+		if at == nil {
+			f.addAccepted(path+"."+key, "there is no field %s", scale[key])
 		}
 	}
 }
@@ -93,7 +110,7 @@ func (f *flaws) itself(path string, s map[string]any) {
 // required finds required fields that the schema does not have, so that no object is valid.
 func (f *flaws) required(path string, s, properties map[string]any) {
 	names, _ := s["required"].([]any)
-	if s["x-kubernetes-preserve-unknown-fields"] == true || s["additionalProperties"] != nil || len(properties) == 0 {
+	if s[preserveUnknown] == true || s["additionalProperties"] != nil || len(properties) == 0 {
 		return
 	}
 	for i, name := range names {

@@ -66,6 +66,7 @@ func TestFlaws(t *testing.T) {
 		{"name: v1", "name: \"1.0\"", `[spec.versions[0].name: Invalid value: "1.0": a DNS-1035 label must consist of lower case`},
 		{"    schema:", "    additionalPrinterColumns: [{name: A, type: text, jsonPath: .a}]\n    schema:", `spec.versions[0].additionalPrinterColumns[0].type: Invalid value: "text": must be one of boolean,date,integer,number,string`},
 		{"    schema:", "    additionalPrinterColumns: [{name: A, type: string, jsonPath: \"{.a}\"}]\n    schema:", `spec.versions[0].additionalPrinterColumns[0].jsonPath: Invalid value: "{.a}": must be a simple json path starting with .`},
+		{"{status: {}}", "{status: {}, scale: {specReplicasPath: .spec.sise, statusReplicasPath: .status.a}}", "scale.specReplicasPath: there is no field .spec.sise"},
 		{"{status: {}}", "{status: {}, scale: {specReplicasPath: .spec.a, statusReplicasPath: .spec.a}}", `spec.versions[0].subresources.scale.statusReplicasPath: Invalid value: ".spec.a": should be a json path under .status`},
 		{"        type: object\n", "        type: object\n        oneOf: [{required: [spec]}]\n", "openAPIV3Schema.oneOf: is not allowed at the root"},
 		{"        properties:\n          spec", "        properties:\n          metadata: {type: object, properties: {labels: {type: object}}}\n          spec", "properties.metadata: Forbidden: must not specify anything other than name and generateName"},

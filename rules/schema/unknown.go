@@ -69,6 +69,7 @@ func (w walk) visit(path string, at *spec.Schema, value any) {
 const (
 	preserveUnknown  = "x-kubernetes-preserve-unknown-fields"
 	embeddedResource = "x-kubernetes-embedded-resource"
+	intOrString      = "x-kubernetes-int-or-string"
 )
 
 func hasExtension(s *spec.Schema, name string) bool {

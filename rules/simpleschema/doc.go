@@ -8,10 +8,16 @@
 //	ingress:
 //	  enabled: boolean | default=false
 //	workers: "[]Worker"
+//	template: v1/PodTemplateSpec
+//	settings:
+//	  level: string
+//	  "*": any
 //
 // A field is a type and its markers, or a map of fields. A type is string, integer, number
-// (or float), boolean, object, any, intOrString, the name of a custom type, or one of these
-// after [] or map[string]. An object keeps all fields; any is a value of any type.
+// (or float), boolean, object, any, intOrString, the name of a custom type, a type of
+// Kubernetes after the version of its API, or one of these after [] or map[string]. An object
+// keeps all fields; any is a value of any type. With "*", a map of fields keeps those that it
+// does not list.
 //
 // Markers are the keywords of OpenAPI by their names, and:
 //

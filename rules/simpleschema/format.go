@@ -54,6 +54,9 @@ func (w *writer) object(path string, s *spec.Schema) map[string]any {
 		required := slices.Contains(s.Required, name)
 		out[name] = w.field(join(path, name), &p, required)
 	}
+	if len(out) > 0 && is(s, preserveUnknown) {
+		out[others] = "any"
+	}
 	return out
 }
 
@@ -61,7 +64,7 @@ func (w *writer) field(path string, s *spec.Schema, required bool) any {
 	var back *spec.Schema
 	if len(s.Properties) > 0 && !required {
 		fields := w.object(path, s)
-		if back, _, _ = Parse(fields, nil); back != nil && !sameBesides(s, back) {
+		if back, _ = Parse(fields, nil); back != nil && !sameBesides(s, back) {
 			w.partly = append(w.partly, path)
 		}
 		return fields
@@ -70,7 +73,7 @@ func (w *writer) field(path string, s *spec.Schema, required bool) any {
 	if m := markers(s, required); len(m) > 0 {
 		text += " | " + strings.Join(m, " ")
 	}
-	if one, _, err := Parse(map[string]any{"x": text}, nil); err == nil {
+	if one, err := Parse(map[string]any{"x": text}, nil); err == nil {
 		x := one.Properties["x"]
 		back = &x
 	}

@@ -22,12 +22,13 @@ size: string | default="small" enum=["large","small"] immutable=true
 ingress:
   enabled: boolean | default=false
   rules: '[]map[string]number'
+settings: {level: string, "*": any}
 anything: any
 object: object | required=true validation="self.x > 0"
 `), &fields); err != nil {
 		t.Fatal(err)
 	}
-	s, _, err := simpleschema.Parse(fields, nil)
+	s, err := simpleschema.Parse(fields, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

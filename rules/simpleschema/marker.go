@@ -42,6 +42,9 @@ func readMarkers(text string) ([]marker, error) {
 		if slices.ContainsFunc(out, func(m marker) bool { return m.name == name && name != "validation" }) {
 			return nil, fmt.Errorf("the marker %s is there twice", name)
 		}
+		if len(out) == maxMarkers {
+			return nil, fmt.Errorf("there are more than %d markers", maxMarkers)
+		}
 		m := marker{name: name}
 		length, err := m.read(strings.TrimLeft(rest, " \t"))
 		if err != nil {

@@ -2,6 +2,7 @@ package simpleschema_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -19,7 +20,7 @@ func parse(t *testing.T, fields, types string) (any, error) {
 		}
 		return out
 	}
-	s, _, err := simpleschema.Parse(read(fields), read(types))
+	s, err := simpleschema.Parse(read(fields), read(types))
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +88,20 @@ a:
 a: {type: array, items: {type: object, required: [name], properties: {name: {type: string}, size: {type: string, enum: [small, large]}}}}
 b: {type: string, enum: [small, large], default: large}`,
 		},
+		"known fields and others": {
+			fields: `{a: {b: string, "*": any}, c: "[]T"}`,
+			types:  `{T: {"*": any}}`,
+			want: `
+a: {type: object, properties: {b: {type: string}}, x-kubernetes-preserve-unknown-fields: true}
+c: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}`,
+		},
+		"types of Kubernetes": {
+			fields: `{a: v1/LocalObjectReference, b: "map[string]networking.k8s.io/v1/IPBlock", c: v1/LabelSelectorRequirement}`,
+			want: `
+a: {type: object, properties: {name: {type: string}}, x-kubernetes-map-type: atomic}
+b: {type: object, additionalProperties: {type: object, required: [cidr], properties: {cidr: {type: string}, except: {type: array, items: {type: string}}}}}
+c: {type: object, required: [key, operator], properties: {key: {type: string}, operator: {type: string}, values: {type: array, items: {type: string}}}}`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := parse(t, c.fields, c.types)
@@ -140,6 +155,7 @@ func TestErrorsNameThePath(t *testing.T) {
 		"a list":              {`{a: [b]}`, "", `a: write a type such as string, or a map of fields`},
 		"keys of a map":       {`{a: "map[integer]string"}`, "", `the keys of a map are strings`},
 		"a cycle":             {`{a: T}`, `{T: {b: "[]T"}}`, `a.b: the type T contains itself`},
+		"others of a type":    {`{a: {"*": string}}`, "", `a.*: other fields have any type: write "*": any`},
 		"a required type":     {`{a: T}`, `{T: string | required=true}`, `a: required belongs to a field, not to the type T`},
 		"an optional type":    {`{a: T}`, `{T: string | required=false}`, `a: required belongs to a field, not to the type T`},
 	} {
@@ -152,17 +168,41 @@ func TestErrorsNameThePath(t *testing.T) {
 	}
 }
 
+func TestLimits(t *testing.T) {
+	doubling := map[string]any{"T20": "string"}
+	for i := range 20 {
+		doubling[fmt.Sprint("T", i)] = map[string]any{"a": fmt.Sprint("T", i+1), "b": fmt.Sprint("[]T", i+1)}
+	}
+	for name, c := range map[string]struct {
+		field string
+		types map[string]any
+		want  string
+	}{
+		"doubling types": {"T0", doubling, "there are more than 10000 fields, with those of the types"},
+		"levels":         {strings.Repeat("[]", 100_000) + "string", nil, "it has more than 64 levels"},
+		"maps":           {strings.Repeat("map[string]", 100_000) + "string", nil, "it has more than 64 levels"},
+		"markers":        {"string |" + strings.Repeat(` validation="true"`, 101), nil, "there are more than 100 markers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := simpleschema.Parse(map[string]any{"x": c.field}, c.types)
+			if err == nil || !strings.HasSuffix(err.Error(), c.want) {
+				t.Errorf("got %.200v, want %s", err, c.want)
+			}
+		})
+	}
+	if err := simpleschema.Check(doubling); err == nil {
+		t.Error("types of a million fields are accepted")
+	}
+}
+
 func TestOptionalFieldsAreNamedByTheirPaths(t *testing.T) {
-	_, optional, err := simpleschema.Parse(map[string]any{
+	optional := simpleschema.Optional(map[string]any{
 		"image": "string | required=false",
 		"size":  "string | required=true",
 		"web":   map[string]any{"host": "string | required=false default=a", "port": "integer"},
 		"all":   "map[string][]Worker",
 		"one":   "Worker | required=false",
 	}, map[string]any{"Worker": map[string]any{"queue": "string | required=false"}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if diff := cmp.Diff([]string{"all[][].queue", "image", "one.queue", "one", "web.host"}, optional); diff != "" {
 		t.Error(diff)
 	}

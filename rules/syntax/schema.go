@@ -29,12 +29,16 @@ var schemaShape = source.Shape{
 		{Name: "status", Value: fieldTypes, Doc: "Fields of the status, without conditions."},
 		{Name: "fields", Value: topFieldTypes, Doc: "Fields of the objects beside spec and status, such as `data`."},
 		{Name: "types", Value: fieldTypes, Doc: "Types that all these fields can name."},
+		{Name: "names", Value: orNothing(namesShape.Schema()), Doc: namesShape.Doc},
+		{Name: "scale", Value: orNothing(scaleShape.Schema()), Doc: scaleShape.Doc},
 	},
 	Wrong: map[string]source.WrongKey{
 		"apiVersion": {Hint: "write it into for"},
 		"kind":       {Hint: "write it into for"},
 		"group":      {Hint: "write it into apiVersion of for"},
 		"data":       {Hint: "write it into fields"},
+		"plural":     {Hint: "write it into names"},
+		"shortNames": {Hint: "write it into names"},
 	},
 }
 
@@ -44,11 +48,22 @@ type FieldSchemas struct {
 	Pos          source.Pos
 	Spec, Status *spec.Schema
 	Fields       *spec.Schema // of objects, besides spec and status
-	// Optional are the paths of fields with required=false, such as spec.workers[].name.
-	Optional []string
+	// Names and Scale are spec.names and subresources.scale of the CRD.
+	Names, Scale map[string]any
+	written      map[string]map[string]any // the fields of spec, status and fields, and types
 }
 
-// Parts returns the parts that are written: spec, status and fields.
+// Optional returns the paths of fields with required=false, such as spec.workers[].name.
+func (s *FieldSchemas) Optional() (paths []string) {
+	for key, prefix := range map[string]string{"spec": "spec.", "status": "status.", "fields": ""} {
+		for _, path := range simpleschema.Optional(s.written[key], s.written["types"]) {
+			paths = append(paths, prefix+path)
+		}
+	}
+	return paths
+}
+
+// Parts returns the parts that are written, besides types.
 func (s *FieldSchemas) Parts() (parts []string) {
 	if s.Spec != nil {
 		parts = append(parts, "spec")
@@ -59,6 +74,12 @@ func (s *FieldSchemas) Parts() (parts []string) {
 	if s.Fields != nil {
 		parts = append(parts, "fields")
 	}
+	if s.Names != nil {
+		parts = append(parts, "names")
+	}
+	if s.Scale != nil {
+		parts = append(parts, "scale")
+	}
 	return parts
 }
 
@@ -66,19 +87,20 @@ func readSchema(v source.Value) (s FieldSchemas) {
 	if v.Missing() || v.IsNull() {
 		return s
 	}
-	s.Pos = v.Pos()
+	s.Pos, s.written = v.Pos(), map[string]map[string]any{}
 	t := v.Table(&schemaShape)
-	types := readFields(t.Key("types"))
-	if types != nil && mistaken(t.Key("types"), simpleschema.Check(types)) {
+	s.Names, s.Scale = readResourceNames(t.Key("names")), readScale(t.Key("scale"))
+	s.written["types"] = readFields(t.Key("types"))
+	if mistaken(t.Key("types"), simpleschema.Check(s.written["types"])) {
 		return s
 	}
-	s.Spec, s.Status = s.read(t.Key("spec"), "spec.", types), s.read(t.Key("status"), "status.", types)
+	s.Spec, s.Status = s.read(t, "spec"), s.read(t, "status")
 	for _, name := range topFields {
 		if own := t.Key("fields").Peek(name); !own.Missing() {
 			own.Errorf("is not one of these fields").Hint = elsewhere(name)
 		}
 	}
-	s.Fields = s.read(t.Key("fields"), "", types)
+	s.Fields = s.read(t, "fields")
 	return s
 }
 
@@ -103,18 +125,15 @@ func elsewhere(name string) string {
 	return "remove it: every kind has it"
 }
 
-// read reads fields whose paths begin with a prefix.
-func (s *FieldSchemas) read(v source.Value, prefix string, types map[string]any) *spec.Schema {
-	fields := readFields(v)
-	if fields == nil {
+// read reads the fields of a key.
+func (s *FieldSchemas) read(t source.Table, key string) *spec.Schema {
+	s.written[key] = readFields(t.Key(key))
+	if s.written[key] == nil {
 		return nil
 	}
-	of, optional, err := simpleschema.Parse(fields, types)
-	if mistaken(v, err) {
+	of, err := simpleschema.Parse(s.written[key], s.written["types"])
+	if mistaken(t.Key(key), err) {
 		return nil
-	}
-	for _, path := range optional {
-		s.Optional = append(s.Optional, prefix+path)
 	}
 	return of
 }

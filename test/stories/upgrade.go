@@ -195,7 +195,7 @@ func (u *Upgrade) prepare() {
 }
 
 // unknownKeys are lines of the examples that earlier versions do not know.
-var unknownKeys = regexp.MustCompile(`(?m)^ +(reason: NotAllowed|event: Normal|url: \{text: .*)\n`)
+var unknownKeys = regexp.MustCompile(`(?m)^ +(reason: NotAllowed|event: Normal|url: \{text: .*|names: \{shortNames: .*)\n`)
 
 // Earlier versions run a Job again that is gone, so no Job of the story is deleted. The newer version sets the time to
 // live later than the older one.
