@@ -64,7 +64,7 @@ func granularIn(set *kindschema.Set, s *spec.Schema, definitions []string) *mana
 			return nil
 		}
 		return &managedfields.Granular{Each: granularIn(set, s.Items.Schema, definitions)}
-	case kindschema.IsAtomicMap(beside), kindschema.IsAtomicMap(s):
+	case set.IsAtomicMap(beside):
 		return nil
 	case len(s.Properties) > 0:
 		g := &managedfields.Granular{}

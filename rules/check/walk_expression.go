@@ -136,11 +136,11 @@ func (w walker) call(t *typed, e ast.Expr, p *fieldSchema, where string) {
 	case (name == "orValue" || name == "or") && c.IsMemberFunction():
 		w.expression(t, c.Target(), p, where)
 		w.expression(t, args[0], p, where)
-	case name == "merge" || name == "deepMerge" || name == "mergePodTemplate":
+	case name == "merge" || name == "deepMerge" || name == expr.MergeApply && len(args) == 3:
 		if w.partial == wholeValue {
 			w.partial = partOfObject
 		}
-		for _, arg := range args {
+		for _, arg := range args[len(args)-2:] {
 			w.expression(t, arg, p, where)
 		}
 	case name == "mergeBy" && p.is == list:

@@ -46,8 +46,7 @@ type duplicateKey struct {
 var passOn = map[string]bool{
 	"orValue": true, "or": true, "value": true, "optional.of": true, "optional.ofNonZeroValue": true,
 	"optional.unwrap": true, "unwrapOpt": true, "dyn": true, "merge": true, "deepMerge": true, "mergeBy": true,
-	"mergePodTemplate": true,
-	operators.Add:      true, Present: true,
+	MergeApply: true, operators.Add: true, Present: true,
 }
 
 // Reorders reports whether the result of a function is a list of some elements of its

@@ -270,8 +270,10 @@ func hintCall(name string, s signature) string {
 		}
 	case name == "contains" && strings.HasPrefix(s.target, "list"):
 		return "write value in list"
-	case (name == "merge" || name == "deepMerge" || name == "mergePodTemplate") && s.target != "":
+	case (name == "merge" || name == "deepMerge") && s.target != "":
 		return "write " + name + "(a, b)"
+	case name == MergeApply:
+		return `write mergeApply("v1/PodTemplateSpec", a, b)`
 	case name == "mergeBy":
 		return `write mergeBy(list, list, "field")`
 	case name == "base64.encode" && slices.Equal(s.args, []string{"string"}):

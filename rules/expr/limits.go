@@ -70,9 +70,8 @@ var limits = map[string]limit{
 		return copiedEntry * (countValues(a[0], MaxWork) + countValues(a[1],
 			MaxWork))
 	}},
-	"mergePodTemplate": {work: func(a operands) int {
-		return copiedEntry * (countValues(a[0], MaxWork) + countValues(a[1],
-			MaxWork))
+	MergeApply: {work: func(a operands) int {
+		return copiedEntry * (countValues(a[1], MaxWork) + countValues(a[2], MaxWork))
 	}},
 	"mergeBy": {work: func(a operands) int {
 		return copiedEntry * (countValues(a[0], MaxWork) + countValues(a[1],

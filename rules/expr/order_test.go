@@ -60,7 +60,7 @@ func TestResultsDoNotDependOnOrderOfMaps(t *testing.T) {
 		"object": object{"metadata": object{"name": "x", "labels": texts(m), "annotations": texts(reversed)}},
 	}}
 	withMaps := []string{"self.m", "self.nested", "self.object", "self.object.metadata.labels", "self.maps"}
-	samples := append(withMaps, "self.l", `"a1"`, "1", "true")
+	samples := append(withMaps, "self.l", `"a1"`, "1", "true", `"v1/ConfigMap"`)
 	seen := map[string]bool{} // what was called without an error
 	called := map[string]bool{}
 	check := func(function, call string) {

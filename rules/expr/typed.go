@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"sync"
 
 	"github.com/google/cel-go/checker"
@@ -104,7 +105,7 @@ func (b *environment) parse(src *source.Expr) (*ast.AST, []Issue) {
 		return nil, b.issues(src, issues.Errors())
 	}
 	looseNulls(parsed.NativeRep())
-	if issue := readFiles(src, parsed.NativeRep()); issue != nil {
+	if issue := cmp.Or(readFiles(src, parsed.NativeRep()), unknownType(src, parsed.NativeRep())); issue != nil {
 		return nil, []Issue{*issue}
 	}
 	return parsed.NativeRep(), nil

@@ -12,7 +12,7 @@ import (
 )
 
 // merging are the functions whose result has the fields of all arguments.
-var merging = []string{"merge", "deepMerge", "mergePodTemplate"}
+var merging = []string{"merge", "deepMerge", expr.MergeApply}
 
 // function returns the name of the function of a call, and whether it is called on a value:
 // lists.range is parsed as a call on a value of the name lists.
@@ -58,7 +58,8 @@ func (r *reader) call(e ast.Expr, c ast.CallExpr, sc *scope) value {
 			r.questions.mayHave(slots[1], key, r.pos(e))
 		}
 		return value{slot: &slot{is: boolean}}
-	case slices.Contains(merging, name):
+	case slices.Contains(merging, name) && len(slots) >= 2:
+		slots = slots[len(slots)-2:] // Before them, mergeApply() has a type.
 		for _, s := range slots[1:] {
 			r.slots.unify(slots[0], s)
 		}

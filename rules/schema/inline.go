@@ -22,6 +22,16 @@ func Type(name string) *spec.Schema {
 	if made, found := inlined.Load(name); found {
 		return made.(*spec.Schema)
 	}
+	of := TypeReference(name)
+	if of == nil {
+		return nil
+	}
+	made, _ := inlined.LoadOrStore(name, Builtin().Inline(of, nil))
+	return made.(*spec.Schema)
+}
+
+// TypeReference returns a reference to the definition of a type that Type knows, in Builtin, or nil.
+func TypeReference(name string) *spec.Schema {
 	at := strings.LastIndex(name, "/")
 	if at < 0 {
 		return nil
@@ -32,8 +42,7 @@ func Type(name string) *spec.Schema {
 	}
 	for _, in := range []string{packages()[version], metaPackage} {
 		if definition := in + name[at+1:]; packages()[version] != "" && Builtin().Named(definition) != nil {
-			made, _ := inlined.LoadOrStore(name, Builtin().Inline(spec.RefSchema(RefPrefix+definition), nil))
-			return made.(*spec.Schema)
+			return spec.RefSchema(RefPrefix + definition)
 		}
 	}
 	return nil
@@ -136,8 +145,10 @@ func (in *inliner) inline(at *spec.Schema) *spec.Schema {
 		return keeping(of.Type)
 	}
 	for _, key := range kept {
-		if value, has := of.Extensions[key]; has {
-			out.AddExtension(key, value)
+		for _, from := range []*spec.Schema{of, at} { // A schema that refers takes precedence.
+			if value, has := from.Extensions[key]; has {
+				out.AddExtension(key, value)
+			}
 		}
 	}
 	return out

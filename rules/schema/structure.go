@@ -133,8 +133,12 @@ func MergedBy(list *spec.Schema) (how string, keys []string) {
 	return how, keys
 }
 
-// IsAtomicMap reports whether server-side apply replaces an object or a map as a whole.
-func IsAtomicMap(s *spec.Schema) bool {
-	how, _ := s.Extensions.GetString(mapType)
+// IsAtomicMap reports whether server-side apply replaces an object or a map as a whole. A schema that refers to a
+// definition can say so, or that it does not, itself.
+func (s *Set) IsAtomicMap(at *spec.Schema) bool {
+	how, said := at.Extensions.GetString(mapType)
+	if of := s.Resolve(at); !said && of != nil {
+		how, _ = of.Extensions.GetString(mapType)
+	}
 	return how == "atomic"
 }

@@ -197,6 +197,10 @@ func (u *Upgrade) prepare() {
 // unknownKeys are lines of the examples that earlier versions do not know.
 var unknownKeys = regexp.MustCompile(`(?m)^ +(reason: NotAllowed|event: Normal|url: \{text: .*|names: \{shortNames: .*)\n`)
 
+// toKnown replaces mergeApply by a function that both versions know, which gives the same without lists to merge.
+var toKnown = strings.NewReplacer(`mergeApply("v1/PodTemplateSpec", `, "deepMerge(",
+	"group.?podTemplate.orValue({})", "{}")
+
 // Earlier versions run a Job again that is gone, so no Job of the story is deleted. The newer version sets the time to
 // live later than the older one.
 var (
@@ -206,6 +210,7 @@ var (
 
 // olderRules returns the rules of an example as earlier versions know them. All Jobs have a time to live.
 func olderRules(text string) string {
+	text = toKnown.Replace(text)
 	text = timeToLive.ReplaceAllString(unknownKeys.ReplaceAllString(text, ""), "")
 	return jobSpec.ReplaceAllString(text, "${0}${1}ttlSecondsAfterFinished: 86400\n")
 }

@@ -1,10 +1,10 @@
 package stories
 
-// A PodTemplateMerge is a Pod template that is merged over another one. Both are YAML.
-type PodTemplateMerge struct{ Name, Base, Patch string }
+// A Merge is a Pod template that is merged over another one. Both are YAML.
+type Merge struct{ Name, Base, Patch string }
 
-// PodTemplateMerges are merges on which mergePodTemplate() and the API server must agree.
-var PodTemplateMerges = []PodTemplateMerge{
+// Merges are merges on which mergeApply() and the API server must agree.
+var Merges = []Merge{
 	{
 		"containers by name, new ones last", `
 metadata: {labels: {app: x}}

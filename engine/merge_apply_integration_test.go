@@ -29,14 +29,14 @@ rules:
       metadata: {name: "${self.metadata.name}-merged"}
       spec:
         selector: {matchLabels: {app: x}}
-        template: ${mergePodTemplate(json.unmarshal(self.data.base), json.unmarshal(self.data.patch))}
+        template: ${mergeApply("v1/PodTemplateSpec", json.unmarshal(self.data.base), json.unmarshal(self.data.patch))}
 `
 
-// TestMergePodTemplate compares the function with the applies of two managers.
-func TestMergePodTemplate(t *testing.T) {
+// TestMergeApply compares the function with the applies of two managers.
+func TestMergeApply(t *testing.T) {
 	w := newWorld(t)
 	w.run(mergeRules)
-	for i, m := range stories.PodTemplateMerges {
+	for i, m := range stories.Merges {
 		t.Run(m.Name, func(t *testing.T) {
 			name := fmt.Sprintf("m%d", i)
 			base, patch := toJSON(t, m.Base), toJSON(t, m.Patch)
