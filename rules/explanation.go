@@ -44,6 +44,7 @@ const (
 	RoleValidate  Role = "validate"     // whether the rule accepts the resource
 	RoleWhen      Role = "when"         // whether the child exists
 	RoleExcluded  Role = "excluded"     // by the when of another child that the object reads
+	RoleChild     Role = "child"        // another child that the object reads, and that its when may exclude
 	RoleForEach   Role = "forEach"      // which objects the child has
 	RoleReplicas  Role = "replicas"     // likewise
 	RoleName      Role = "name"         // of the object

@@ -99,8 +99,8 @@ func (a *asking) list(in *expr.Program, e *evaluation, element []any) Origin {
 	return all
 }
 
-// excludedWith explains the exclusion of other children that an object reads: the object is
-// excluded with them.
+// excludedWith explains what excludes the other children that an object reads: if it reads them
+// plainly, it is excluded with them.
 func (a *asking) excludedWith(d *Desired) (all []Origin) {
 	found := map[int]bool{}
 	for of, e := range a.of.read.ran {
@@ -113,7 +113,11 @@ func (a *asking) excludedWith(d *Desired) (all []Origin) {
 		if other == d.Child {
 			continue
 		}
-		o := Origin{Role: RoleExcluded, Rule: a.res.Rule.Name, Field: other.ID, Pos: other.Pos}
+		role := RoleChild
+		if slices.Contains(d.Excluded, other.ID) {
+			role = RoleExcluded
+		}
+		o := Origin{Role: role, Rule: a.res.Rule.Name, Field: other.ID, Pos: other.Pos}
 		one := Reading{Path: other.ID, Use: expr.UsedPresence}
 		a.once(&one, "exclusion of "+other.ID, func() []Origin { return a.exclusion(&a.res.Children[i]) })
 		if len(one.From) > 0 {

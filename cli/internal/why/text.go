@@ -150,6 +150,8 @@ func (p *printer) origin(o *rules.Origin, level int) {
 	switch o.Role {
 	case rules.RoleExcluded:
 		what = "excluded with " + o.Field
+	case rules.RoleChild:
+		what = "reads " + o.Field
 	case rules.RolePosition:
 		what += " (earlier in the list)"
 	case rules.RoleDefault:
