@@ -94,7 +94,7 @@ func TestSidesOfAChoice(t *testing.T) {
 		`(self.a ? null : 1) == null`:    "",
 		`self.a ? 1 : "x"`:               "the two sides of ? : are integer and string",
 		`self.a ? optional.none() : {"a": 1}`: "the two sides of ? : are optional any and map of integer " +
-			"(to leave a field out, write null instead of optional.none(), or optional.of(...) on the other side)",
+			"(write optional.of(...) on the other side, or, to leave a field out, null instead of optional.none())",
 	} {
 		got, _, _ := strings.Cut(report(t, rulesFile("- name: r\n  for: {apiVersion: example.com/v1, kind: Primary}\n  let:\n    x: '"+expression+"'\n")), "\n")
 		_, message, _ := strings.Cut(got, "let.x: ")

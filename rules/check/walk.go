@@ -266,10 +266,15 @@ func (w walker) elements(n *source.Node, p *fieldSchema, where string) {
 	}
 	for i, item := range n.Items {
 		at := fmt.Sprintf("%s[%d]", where, i)
-		if item.Kind == source.Null && items != nil && !w.all.fitsWithin(types.NullType, items, 1) {
+		if item.Kind == source.Null && !items.takesNull() {
 			w.reporter.errorf(item.Pos, "%s: expected %s, got null", at, w.all.expected(items))
 		}
 		w.value(item, items, at)
+		if mayVanish(item) {
+			if t := w.expressions.checked(item.Parts[0].Expr); t != nil {
+				w.nullElement(t, t.ast.Expr(), items, at)
+			}
+		}
 	}
 }
 

@@ -118,7 +118,32 @@ func (w walker) listLiteral(t *typed, e ast.Expr, p *fieldSchema, where string) 
 	}
 	w.merges.merged(p, elementsIn(t, e.AsList()), where)
 	for i, item := range e.AsList().Elements() {
-		w.expression(t, item, w.all.items(p), fmt.Sprintf("%s[%d]", where, i))
+		at := fmt.Sprintf("%s[%d]", where, i)
+		w.nullElement(t, item, w.all.items(p), at)
+		w.expression(t, item, w.all.items(p), at)
+	}
+}
+
+// takesNull reports whether the API server takes null for an element of a list. Kubernetes' own kinds make an empty
+// value of it, and server-side apply rejects it in lists with keys.
+func (p *fieldSchema) takesNull() bool {
+	return p == nil || p.is == anything || p.nullable || !p.own && p.Default != nil
+}
+
+// nullElement finds null as the result of an element: it leaves out a field, but no element.
+func (w walker) nullElement(t *typed, e ast.Expr, p *fieldSchema, where string) {
+	switch {
+	case p == nil:
+	case literalValue(e) == types.NullValue:
+		if !p.takesNull() {
+			w.reporter.errorf(t.pos(e), "%s: expected %s, got null", where, w.all.expected(p)).Hint =
+				"write optional.none() to leave the element out, and optional.of(...) around the other value"
+		}
+	case e.Kind() == ast.CallKind && e.AsCall().FunctionName() == operators.Conditional:
+		w.nullElement(t, e.AsCall().Args()[1], p, where)
+		w.nullElement(t, e.AsCall().Args()[2], p, where)
+	case e.Kind() == ast.CallKind && e.AsCall().FunctionName() == "dyn" && len(e.AsCall().Args()) == 1:
+		w.nullElement(t, e.AsCall().Args()[0], p, where)
 	}
 }
 

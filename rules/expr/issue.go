@@ -297,7 +297,7 @@ func explainChoice(i *Issue, args []string) {
 	}
 	i.Message = fmt.Sprintf("the two sides of ? : are %s and %s", args[1], args[2])
 	if strings.HasPrefix(args[1], "optional ") != strings.HasPrefix(args[2], "optional ") {
-		i.Hint = "to leave a field out, write null instead of optional.none(), or optional.of(...) on the other side"
+		i.Hint = "write optional.of(...) on the other side, or, to leave a field out, null instead of optional.none()"
 	}
 }
 
