@@ -26,16 +26,20 @@ func (c explainCommand) command() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "explain [PATH]",
-		Short: "Print the documentation of a key of rules files",
+		Short: "Print the documentation of a key, a function or a check",
 		Long: `Print the documentation of a key of rules files, as kubectl explain does for fields
 of objects. PATH has the keys from the top of the file, with dots between them:
 rules.children.onChange, or children.onChange. Without PATH, explain prints the keys
 at the top.
 
---tests explains the keys of the files that reconcel test runs.`,
+--tests explains the keys of the files that reconcel test runs. A function of
+expressions, such as elapsed, or a check of validate, such as excluded-reader, is
+explained by its name; functions and checks list them all.`,
 		Example: `  reconcel explain rules.children
   reconcel explain rules.children.onChange
-  reconcel explain --tests cases.steps`,
+  reconcel explain --tests cases.steps
+  reconcel explain functions
+  reconcel explain excluded-reader`,
 		Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, path string) ([]string, cobra.ShellCompDirective) {
 			return completePath(root(), args, path)
@@ -47,7 +51,11 @@ at the top.
 			}
 			text, err := explain.Describe(root(), path)
 			if _, unknown := errors.AsType[*explain.UnknownError](err); unknown {
-				return exit.Wrong(err)
+				page := explain.Page(path)
+				if tests || len(page) == 0 {
+					return exit.Wrong(err)
+				}
+				text, err = page, nil
 			}
 			return errors.Join(err, c.out.print(text))
 		},

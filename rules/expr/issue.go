@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -119,9 +120,7 @@ func (b *environment) undeclared(i *Issue, name, text string) {
 		}
 		i.Function = name
 		i.Message = fmt.Sprintf("undeclared function '%s'", name)
-		if len(name) >= briefName || strings.Contains(name, ".") {
-			i.Hint = source.Suggest(name, b.functions)
-		}
+		i.Hint = b.suggest(name)
 		return
 	}
 	i.Undeclared = name
@@ -129,6 +128,29 @@ func (b *environment) undeclared(i *Issue, name, text string) {
 	if _, ok := PreviousOf(name); ok {
 		i.Message = Previous.Takes()
 	}
+}
+
+// suggest returns the functions that an unknown one may mean.
+func (b *environment) suggest(name string) string {
+	first, _, dotted := strings.Cut(name, ".")
+	if near := source.Suggest(name, b.functions); dotted && near != "" {
+		return near
+	}
+	var related []string
+	for _, f := range b.functions {
+		if parts := strings.Split(f, "."); len(parts) > 1 && slices.ContainsFunc(parts, func(part string) bool {
+			return strings.EqualFold(part, first)
+		}) {
+			related = append(related, f)
+		}
+	}
+	if len(related) > 0 {
+		return "there is " + strings.Join(related, ", ")
+	}
+	if len(name) < briefName {
+		return ""
+	}
+	return cmp.Or(source.Suggest(name, b.functions), "reconcel explain functions lists all")
 }
 
 // explainIssue rewrites the messages that CEL has words of its own for.

@@ -25,7 +25,10 @@ var schemaShape = source.Shape{
 		"`[]string` or `map[string]integer`, " +
 		"with markers after `|`: `integer | default=1 minimum=0`. Or it is a map of fields.",
 	Keys: []source.Key{
-		{Name: "spec", Value: fieldTypes, Doc: "Fields of the spec."},
+		{Name: "spec", Value: fieldTypes, Doc: "Fields of the spec. Each is a map of fields, in which `\"*\": any` keeps all " +
+			"others, or a type: `string`, `integer`, `number`, `boolean`, `object`, `any`, `intOrString`, a name of `types`, " +
+			"a type of Kubernetes such as `v1/PodTemplateSpec`, or `[]TYPE` or `map[string]TYPE` of these. Markers follow " +
+			"after `|`: `string | required=true description=\"What to run\"`."},
 		{Name: "status", Value: fieldTypes, Doc: "Fields of the status, without conditions."},
 		{Name: "fields", Value: topFieldTypes, Doc: "Fields of the objects beside spec and status, such as `data`."},
 		{Name: "types", Value: fieldTypes, Doc: "Types that all these fields can name."},

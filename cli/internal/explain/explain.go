@@ -77,10 +77,17 @@ func describe(root *source.Schema, path string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// element returns the schema of the elements of a list, or the schema itself.
+// element returns the schema of the elements of a list, that of the alternative that has keys, or the schema itself.
 func element(s *source.Schema) *source.Schema {
-	for s.Items != nil {
-		s = s.Items
+	if s.Items != nil {
+		return element(s.Items)
+	}
+	if len(s.Properties) == 0 {
+		for _, alternative := range s.AnyOf {
+			if e := element(alternative); len(e.Properties) > 0 {
+				return e
+			}
+		}
 	}
 	return s
 }
@@ -152,13 +159,21 @@ func typeOf(s *source.Schema) string {
 		case t == "null":
 			continue // The same as no key.
 		case t == "array" && s.Items != nil:
-			t = "[]" + typeOf(s.Items)
+			if t = typeOf(s.Items); strings.Contains(t, "|") {
+				t = "(" + t + ")"
+			}
+			t = "[]" + t
 		case t == "object":
 			t = "Object"
 		}
 		names = append(names, t)
 	}
-	if len(names) == 0 {
+	for _, alternative := range s.AnyOf {
+		if name := typeOf(alternative); len(s.Type) == 0 && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 || slices.Contains(names, "any") {
 		return "any"
 	}
 	return strings.Join(names, "|")
