@@ -46,7 +46,7 @@ unknown fields and with defaults. Values are not validated against the CRD.
 Expressions read children as the API server would store them, without a status. What
 reads a status waits, unless the object is in --observed. An object there counts as
 it is; fields that it lacks are as rendered. With --observed-only, other children do
-not exist. You can use the output of render as --observed.
+not exist. You can use the output of render as --observed of render and eval.
 
 The uid of objects that do not have any is a placeholder: 00000000-0000-0000-0000-,
 followed by 12 digits. Objects without a creationTimestamp are created at the time of

@@ -21,9 +21,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"reconcel/cli/internal/offline"
 	"reconcel/rules"
+	kindschema "reconcel/rules/schema"
 	"reconcel/sim"
 )
 
@@ -48,8 +51,7 @@ func New(kinds *sim.Kinds) *Cluster {
 		packers: map[schema.GroupResource]*packer{}, unknown: map[schema.GroupVersionKind]int{}}
 }
 
-// Add adds an object. One without a namespace is in the namespace default, as kubectl
-// would create it.
+// Add adds an object. One that people wrote is completed as the API server would.
 func (c *Cluster) Add(text []byte) error {
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(text); err != nil {
@@ -63,8 +65,7 @@ func (c *Cluster) Add(text []byte) error {
 		c.unknown[u.GroupVersionKind()]++
 		return nil
 	}
-	if k.Namespaced && u.GetNamespace() == "" {
-		u.SetNamespace(metav1.NamespaceDefault)
+	if c.complete(k, u) {
 		var err error
 		if text, err = u.MarshalJSON(); err != nil {
 			return err
@@ -80,6 +81,28 @@ func (c *Cluster) Add(text []byte) error {
 	packed, err := c.packers[gr].pack(text)
 	c.objects[gr] = append(c.objects[gr], object{u.GetNamespace(), u.GetName(), u.GetLabels(), packed})
 	return err
+}
+
+// complete sets what an object of a cluster has and one that people wrote may lack, and reports whether it did: a
+// namespace, defaults, a uid, and the time of its creation, which is now. It drops fields that the CRD does not have.
+func (c *Cluster) complete(k *kindschema.Kind, u *unstructured.Unstructured) (changed bool) {
+	if k.Namespaced && u.GetNamespace() == "" {
+		u.SetNamespace(metav1.NamespaceDefault)
+		changed = true
+	}
+	if u.GetUID() != "" {
+		return changed
+	}
+	if k.Custom {
+		structure := c.kinds.Schemas().Structure(k)
+		structure.Prune(u.Object)
+		structure.Default(u.Object)
+	}
+	u.SetUID(types.UID(offline.PlaceholderUID(rules.Identity{GVK: k.GVK, Namespace: u.GetNamespace(), Name: u.GetName()})))
+	if created := u.GetCreationTimestamp(); created.IsZero() {
+		u.SetCreationTimestamp(metav1.Now())
+	}
+	return true
 }
 
 // Unowned returns the number of children without managedFields, which say what fields reconcel

@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"reconcel/rules/schema"
@@ -89,5 +90,45 @@ func TestMistakesInDumps(t *testing.T) {
 		if err := newDump(t).Add([]byte(text)); err == nil {
 			t.Errorf("%s is accepted", text)
 		}
+	}
+}
+
+// TestObjectsThatPeopleWroteAreCompleted reads a resource that no cluster has stored.
+func TestObjectsThatPeopleWroteAreCompleted(t *testing.T) {
+	set, err := schema.New(schema.Sources{CRDs: []map[string]any{{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "sites.x.io"},
+		"spec": map[string]any{"group": "x.io", "scope": "Namespaced", "names": map[string]any{"kind": "Site", "plural": "sites"},
+			"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": map[string]any{
+				"type": "object", "properties": map[string]any{"spec": map[string]any{"type": "object", "default": map[string]any{},
+					"properties": map[string]any{"size": map[string]any{"type": "integer", "default": int64(3)}}}}}}}}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds, err := sim.NewKinds(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := New(kinds)
+	for _, text := range []string{`{"apiVersion":"x.io/v1","kind":"Site","metadata":{"name":"written"},"spec":{"bogus":1}}`,
+		`{"apiVersion":"x.io/v1","kind":"Site","metadata":{"name":"stored","namespace":"default","uid":"u","creationTimestamp":"2024-01-01T00:00:00Z"}}`} {
+		if err := c.Add([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Sort(); err != nil {
+		t.Fatal(err)
+	}
+	list, err := c.Resource(runtimeschema.GroupVersionResource{Group: "x.io", Version: "v1", Resource: "sites"}).List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != 2 {
+		t.Fatal(list, err)
+	}
+	stored, written := list.Items[0], list.Items[1]
+	if size, _, _ := unstructured.NestedInt64(written.Object, "spec", "size"); size != 3 || written.GetUID() == "" || written.Object["metadata"].(map[string]any)["creationTimestamp"] == nil || written.GetNamespace() != "default" ||
+		len(written.Object["spec"].(map[string]any)) != 1 {
+		t.Errorf("it is %v", written.Object)
+	}
+	if stored.Object["spec"] != nil || stored.GetUID() != "u" {
+		t.Errorf("an object of a cluster is changed: %v", stored.Object)
 	}
 }

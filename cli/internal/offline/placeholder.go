@@ -23,13 +23,17 @@ func (r *Renderer) placeholderTime() string { return r.time.Format(time.RFC3339)
 // fillIdentity sets placeholders for what the API server would assign to an object.
 func (r *Renderer) fillIdentity(o *files.Object) {
 	if o.Unstructured.GetUID() == "" {
-		id := identity(o)
-		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s", id.GVK.GroupKind(), id.Namespace, id.Name))
-		setMetadata(o, "uid", fmt.Sprintf("%s%x", placeholderUID, sum[:6]))
+		setMetadata(o, "uid", PlaceholderUID(identity(o)))
 	}
 	if created := o.Unstructured.GetCreationTimestamp(); created.IsZero() {
 		setMetadata(o, "creationTimestamp", r.placeholderTime())
 	}
+}
+
+// PlaceholderUID returns the uid of an object that no cluster has assigned one.
+func PlaceholderUID(id rules.Identity) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s", id.GVK.GroupKind(), id.Namespace, id.Name))
+	return fmt.Sprintf("%s%x", placeholderUID, sum[:6])
 }
 
 func setMetadata(o *files.Object, field, value string) {
