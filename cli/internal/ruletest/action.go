@@ -109,15 +109,26 @@ func (r *reader) patch(n, named *source.Node) action {
 	case merge != nil:
 		fields := merge.Plain().(map[string]any)
 		a.kind, a.body = types.MergePatchType, fields
-		if a.objects.of != nil {
-			r.checkFields(named.Pos, a.objects.kind, a.objects.of, fields)
+		if of := a.objects.of; of != nil {
+			r.checkFields(named.Pos, a.objects.kind, of, fields)
+			if _, status := fields["status"]; status && of.Status && a.subresources == nil {
+				r.ignoredStatus(merge.Pos, a.objects)
+			}
 		}
 	case operations != nil:
 		a.kind, a.body = types.JSONPatchType, operations.Plain()
+		if of := a.objects.of; of != nil && of.Status && a.subresources == nil && slices.ContainsFunc(operations.Items,
+			func(o *source.Node) bool { return strings.HasPrefix(literalAt(o, "path")+"/", "/status/") }) {
+			r.ignoredStatus(operations.Pos, a.objects)
+		}
 	default:
 		r.complain(named.Pos, "add merge: or json:", "patch: the change is missing")
 	}
 	return a
+}
+
+func (r *reader) ignoredStatus(pos source.Pos, of *reference) {
+	r.complain(pos, "add subresource: status", "patch: the API server ignores the status in a patch of %s itself", of.kind)
 }
 
 func (a patch) do(ctx context.Context, p *player) error {

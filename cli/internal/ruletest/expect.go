@@ -77,17 +77,17 @@ type objects struct {
 
 func (e objects) check(p *player) (all []Failure) {
 	for _, u := range e.objects {
-		all = append(all, e.checkOne(u, p.objects)...)
+		all = append(all, e.checkOne(u, p)...)
 	}
 	return all
 }
 
 // checkOne checks one expected object. If several objects may match, the failure has
 // the shortest diff.
-func (e objects) checkOne(want *unstructured.Unstructured, there []*unstructured.Unstructured) []Failure {
+func (e objects) checkOne(want *unstructured.Unstructured, p *player) []Failure {
 	nearest := ""
 	var about *unstructured.Unstructured
-	for _, u := range there {
+	for _, u := range p.objects {
 		if !mayBe(want, u) {
 			continue
 		}
@@ -101,9 +101,9 @@ func (e objects) checkOne(want *unstructured.Unstructured, there []*unstructured
 	}
 	switch {
 	case about == nil && want.GetName() == "":
-		return failureAt(e.pos, "there is no %s in namespace %q", want.GetKind(), want.GetNamespace())
+		return failureAt(e.pos, "there is no %s in namespace %q%s", want.GetKind(), want.GetNamespace(), p.trouble())
 	case about == nil:
-		return failureAt(e.pos, "%s does not exist", titleOf(want))
+		return failureAt(e.pos, "%s does not exist%s", titleOf(want), p.trouble())
 	case want.GetName() == "":
 		return diffAt(e.pos, nearest, "no %s matches, the most similar is %s", want.GetKind(), titleOf(about))
 	}
@@ -197,6 +197,20 @@ func (e snapshot) check(p *player) []Failure {
 		return nil
 	}
 	return diffAt(e.pos, diffTexts(want, got), "the cluster differs from %s", e.path)
+}
+
+// trouble says why a primary is stalled, or returns "" unless there is exactly one.
+func (p *player) trouble() (why string) {
+	kinds := p.primaries()
+	for _, u := range p.objects {
+		if stalled := conditionOf(u, "Stalled"); kinds[u.GroupVersionKind().GroupKind()] && stalled["status"] == "True" {
+			if why != "" {
+				return ""
+			}
+			why = fmt.Sprintf("; %s is stalled, %v: %v", titleOf(u), stalled["reason"], stalled["message"])
+		}
+	}
+	return why
 }
 
 // primary returns the primary of the case, or a failure if the case has no primary.
