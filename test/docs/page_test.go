@@ -28,7 +28,7 @@ type block struct {
 	lines    []string
 }
 
-// pages reads all Markdown files of the tree.
+// pages reads all Markdown files of the tree, and llms.txt, which is Markdown too.
 func pages(t *testing.T) (all []page) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -37,7 +37,7 @@ func pages(t *testing.T) (all []page) {
 			return err
 		case d.IsDir() && slices.Contains([]string{"bin", "testdata", ".git", "node_modules"}, d.Name()):
 			return filepath.SkipDir
-		case filepath.Ext(path) != ".md":
+		case filepath.Ext(path) != ".md" && d.Name() != "llms.txt":
 			return nil
 		}
 		data, err := os.ReadFile(path)
