@@ -143,7 +143,7 @@ release-check: ## Check that releases from two folders have the same bytes (PLAT
 .PHONY: test
 test: ## Run the tests that need no cluster, with the race detector
 	$(NO_RACE)
-	go test $(RACE) -p 2 -timeout 15m $$(go list ./... | grep -vxF "$$(printf '%s\n' $(SINGLE))")
+	go test $(RACE) -p 2 -parallel 8 -timeout 15m $$(go list ./... | grep -vxF "$$(printf '%s\n' $(SINGLE))")
 	go test -p 2 -timeout 5m $(SINGLE)
 	go test -p 1 -timeout 5m ./cli/internal/mistakes ./cli/internal/judge # the race detector tries a sample, or nothing; they measure memory
 	go test -p 1 -timeout 5m -run '^($(WITHOUT_RACE))$$' ./cli ./cli/internal/lsp ./rules ./rules/check ./sim/world
