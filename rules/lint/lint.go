@@ -116,6 +116,7 @@ func (r *rule) lint() {
 	r.zeros()
 	for _, c := range r.children {
 		c.literalName()
+		c.unawaitedNamespace()
 		c.changesImmutable()
 		c.replacesData()
 		c.apiRules()
@@ -158,42 +159,43 @@ type Check struct {
 
 // The names of the checks.
 const (
-	SelectorLabels   = "selector-labels"
-	SelectorNoPod    = "selector-no-pod"
-	VolumeMount      = "volume-mount"
-	ProbePort        = "probe-port"
-	TargetPort       = "target-port"
-	SiblingName      = "sibling-name"
-	MissingKey       = "missing-key"
-	BackendPort      = "backend-port"
-	ScaleTarget      = "scale-target"
-	ScaledReplicas   = "scaled-replicas"
-	APIVersion       = "api-version"
-	EmptyValue       = "empty-value"
-	SameObject       = "same-object"
-	LiteralName      = "literal-name"
-	StatusLoop       = "status-loop"
-	ZeroStatus       = "zero-status"
-	OptionalRequired = "optional-required"
-	ConstantError    = "constant-error"
-	LookupNamespace  = "lookup-namespace"
-	EnumValue        = "enum-value"
-	BlockText        = "block-text"
-	NumberText       = "number-text"
-	APIRule          = "api-rule"
-	ValueForm        = "value-form"
-	ImmutableField   = "immutable-field"
-	ReplacedData     = "replaced-data"
-	ForeignNamespace = "foreign-namespace"
-	AbsentField      = "absent-field"
-	ExcludedReader   = "excluded-reader"
-	LiteralText      = "literal-text"
-	ForeignSyntax    = "foreign-syntax"
-	UnknownKind      = "unknown-kind"
-	NoConditions     = "no-conditions"
-	UnwatchedRule    = "unwatched-rule"
-	UnusedDefinition = "unused-definition"
-	UnknownCheck     = "unknown-check"
+	SelectorLabels     = "selector-labels"
+	SelectorNoPod      = "selector-no-pod"
+	VolumeMount        = "volume-mount"
+	ProbePort          = "probe-port"
+	TargetPort         = "target-port"
+	SiblingName        = "sibling-name"
+	MissingKey         = "missing-key"
+	BackendPort        = "backend-port"
+	ScaleTarget        = "scale-target"
+	ScaledReplicas     = "scaled-replicas"
+	APIVersion         = "api-version"
+	EmptyValue         = "empty-value"
+	SameObject         = "same-object"
+	LiteralName        = "literal-name"
+	StatusLoop         = "status-loop"
+	ZeroStatus         = "zero-status"
+	OptionalRequired   = "optional-required"
+	ConstantError      = "constant-error"
+	LookupNamespace    = "lookup-namespace"
+	EnumValue          = "enum-value"
+	BlockText          = "block-text"
+	NumberText         = "number-text"
+	APIRule            = "api-rule"
+	ValueForm          = "value-form"
+	ImmutableField     = "immutable-field"
+	ReplacedData       = "replaced-data"
+	ForeignNamespace   = "foreign-namespace"
+	UnawaitedNamespace = "unawaited-namespace"
+	AbsentField        = "absent-field"
+	ExcludedReader     = "excluded-reader"
+	LiteralText        = "literal-text"
+	ForeignSyntax      = "foreign-syntax"
+	UnknownKind        = "unknown-kind"
+	NoConditions       = "no-conditions"
+	UnwatchedRule      = "unwatched-rule"
+	UnusedDefinition   = "unused-definition"
+	UnknownCheck       = "unknown-check"
 )
 
 // Checks are all named checks, in the order of docs/checks.md.
@@ -226,6 +228,7 @@ var Checks = []Check{
 	{ImmutableField, false, "a field that the API server does not let change, and that follows the spec"},
 	{ReplacedData, false, "a child that holds data, and is deleted when its rendering changes"},
 	{ForeignNamespace, false, "a namespace that `allow` does not include"},
+	{UnawaitedNamespace, false, "an object in a namespace that another child creates, without waiting for it"},
 	{AbsentField, false, "a field that may be absent, and is read without a guard"},
 	{ExcludedReader, true, "a child without a `when` that reads a child which its `when` may exclude"},
 	{LiteralText, false, "a text that looks like an expression"},

@@ -203,8 +203,9 @@ func (z *zeroReader) readStatus(n *source.Node, where string) {
 var copied = regexp.MustCompile(`^\s*[\w.]+\s*$`)
 
 var (
-	quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
-	paths  = regexp.MustCompile(`[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*`)
+	quoted      = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
+	identifiers = regexp.MustCompile(`[A-Za-z_]\w*`)
+	paths       = regexp.MustCompile(`[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*`)
 )
 
 // expressionsOf returns the expressions of a let, or of a field of its data.
