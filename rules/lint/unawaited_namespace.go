@@ -6,8 +6,8 @@ import (
 	"reconcel/rules/source"
 )
 
-// unawaitedNamespace finds an object in a namespace that another child creates, and for which it does not wait: it is
-// also created in a namespace of that name that belongs to somebody else.
+// unawaitedNamespace finds a child in a namespace that another child creates, if it does not wait for that child. It is
+// then also created in an existing namespace of that name, which has another owner.
 func (c *child) unawaitedNamespace() {
 	if c.namespace == "" || c.finalizes {
 		return

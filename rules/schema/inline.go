@@ -83,8 +83,8 @@ var packages = sync.OnceValue(func() map[runtimeschema.GroupVersion]string {
 })
 
 // Inline returns a schema as a CRD can have it: without references, and with what the API server accepts in structural
-// schemas. A type inside itself becomes an object with any fields. The describer tells the description of a field that
-// has none; nil: nobody does.
+// schemas. A type inside itself becomes an object with any fields. The describer returns descriptions for fields that
+// have none. It may be nil.
 func (s *Set) Inline(at *spec.Schema, describer func(definition, field string) string) *spec.Schema {
 	if describer == nil {
 		describer = func(string, string) string { return "" }

@@ -48,7 +48,7 @@ func scalePath(pattern *regexp.Regexp) *source.Schema {
 		Expected: "Expected the path of a field, such as .spec.replicas or .status.replicas."}
 }
 
-// readResourceNames reads spec.names of a CRD; nil: there are none.
+// readResourceNames reads spec.names of a CRD. It returns nil if the key is missing or null.
 func readResourceNames(v source.Value) map[string]any {
 	if v.Missing() || v.IsNull() {
 		return nil
@@ -85,7 +85,7 @@ func readResourceName(v source.Value) string {
 	return s.Value
 }
 
-// readScale reads subresources.scale of a CRD; nil: there is none.
+// readScale reads subresources.scale of a CRD. It returns nil if the key is missing or null.
 func readScale(v source.Value) map[string]any {
 	if v.Missing() || v.IsNull() {
 		return nil
