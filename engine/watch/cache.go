@@ -213,6 +213,22 @@ func (n *namespaced) fill(objects cache.Indexer) (before cache.Indexer) {
 	return old.objects
 }
 
+// lacks records why the objects are not listed yet, and reports whether that differs from the previous reason. Objects
+// that are listed stay so, even if fill is called at the same time.
+func (n *namespaced) lacks(why error) (listed, news bool) {
+	for {
+		old := n.problem.Load()
+		switch {
+		case old == nil:
+			return true, false
+		case isSame(*old, why):
+			return false, false
+		case n.problem.CompareAndSwap(old, &why):
+			return false, true
+		}
+	}
+}
+
 func (n *namespaced) objects() cache.Indexer { return n.content.Load().objects }
 
 func (n *namespaced) listed() bool { return n.problem.Load() == nil }

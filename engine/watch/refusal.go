@@ -72,8 +72,7 @@ func (l *listing) refused(n *namespaced, err error) {
 	n.stale.Store(&err)
 	log := n.logger(l.Log).With("kind", l.watch.GVK.String(), "error", err)
 	switch {
-	case !n.listed():
-		l.unlisted(l.watch, n, err)
+	case l.unlisted(l.watch, n, err):
 		n.refusal.markLogged(time.Now(), restored)
 	case !n.refusal.repeat(time.Now(), restored):
 		log.Debug("watch failed, will retry")

@@ -188,3 +188,38 @@ func TestListWithoutWatch(t *testing.T) {
 		}
 	})
 }
+
+// TestWatchThatFailsAsItsListCompletes has the API server refuse the first watch, at the moment at which its list becomes
+// known. The objects are listed, whichever of the two is first.
+func TestWatchThatFailsAsItsListCompletes(t *testing.T) {
+	t.Parallel()
+	for range 500 {
+		synctest.Test(t, func(t *testing.T) {
+			var watches atomic.Int64
+			served := e2e.Served{
+				List: func(string) ([]string, error) { return []string{aService}, nil },
+				Watch: func() (io.ReadCloser, error) {
+					if watches.Add(1) == 1 {
+						return nil, apierrors.NewConflict(services.GVR.GroupResource(), "x", errors.New("refused once"))
+					}
+					body, _ := io.Pipe()
+					return body, nil
+				},
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			ws := &Watcher{Client: served.Client(t), Kinds: oneKind{kind: services}, Log: slog.New(slog.DiscardHandler)}
+			w := silent(Key{GVK: services.GVK})
+			done := make(chan struct{})
+			go func() { defer close(done); ws.keep(ctx, w, services) }()
+			time.Sleep(time.Minute)
+			if c, err := w.Cache(); err != nil || c.Unlisted() != nil || watches.Load() < 2 {
+				t.Errorf("a minute after the watch failed: %d watches, %v, unlisted: %v", watches.Load(), err, c.Unlisted())
+			}
+			cancel()
+			<-done
+		})
+		if t.Failed() {
+			return
+		}
+	}
+}

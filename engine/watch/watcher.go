@@ -72,12 +72,15 @@ func (ws *Watcher) awaitKind(ctx context.Context, w *Watch) (discover.Kind, bool
 // isNews reports whether a problem differs from the previous one, and stores it then.
 func isNews(problem *atomic.Pointer[error], err error) bool {
 	old := problem.Load()
-	if old != nil && answer.Shape((*old).Error()) == answer.Shape(err.Error()) {
+	if old != nil && isSame(*old, err) {
 		return false
 	}
 	problem.Store(&err)
 	return true
 }
+
+// isSame reports whether two errors say the same.
+func isSame(a, b error) bool { return answer.Shape(a.Error()) == answer.Shape(b.Error()) }
 
 func (ws *Watcher) notServed(w *Watch, err error) {
 	if isNews(&w.problem, err) {
@@ -85,12 +88,15 @@ func (ws *Watcher) notServed(w *Watch, err error) {
 	}
 }
 
-// unlisted records why a namespaced cache is not listed.
-func (ws *Watcher) unlisted(w *Watch, n *namespaced, err error) {
+// unlisted records why a namespaced cache is not listed. It reports false, and records nothing, if it is: a list may
+// complete while its watch fails.
+func (ws *Watcher) unlisted(w *Watch, n *namespaced, err error) bool {
 	if n.namespace != "" {
 		err = fmt.Errorf("namespace %s: %w", n.namespace, err)
 	}
-	if isNews(&n.problem, err) {
+	listed, news := n.lacks(err)
+	if news {
 		n.logger(ws.Log).Warn("cannot watch, will retry", "kind", w.GVK.String(), "error", err)
 	}
+	return !listed
 }
