@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"reconcel/cli/internal/files"
 	"reconcel/cli/internal/offline"
 	"reconcel/engine/inventory"
+	"reconcel/internal/disk"
 	"reconcel/rules"
 )
 
@@ -66,7 +66,7 @@ func (r *ruleFiles) given() error {
 // haveFolders reports whether the rules are those of a folder.
 func (r *ruleFiles) haveFolders() bool {
 	return slices.ContainsFunc(r.paths, func(path string) bool {
-		at, err := os.Stat(path)
+		at, err := disk.Stat(path)
 		return err == nil && at.IsDir()
 	})
 }

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"unicode/utf8"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/internal/disk"
 	"reconcel/rules/expr"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
@@ -67,7 +67,7 @@ func (r Reader) readBeside(folder, path string) ([]byte, error) {
 		return nil, errors.New("the path must begin at the folder of the rules, and not leave it")
 	}
 	r.see(filepath.Join(folder, path))
-	root, err := os.OpenRoot(folder)
+	root, err := disk.OpenRoot(folder)
 	if err != nil {
 		return nil, err
 	}

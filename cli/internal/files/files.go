@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/internal/disk"
 	"reconcel/rules/source"
 )
 
@@ -62,7 +63,7 @@ func (r Reader) find(path string, f filter) ([]string, error) {
 	if r.Texts != nil {
 		return []string{path}, nil
 	}
-	at, err := os.Stat(path)
+	at, err := disk.Stat(path)
 	if err != nil {
 		return nil, exit.Cause(err)
 	}

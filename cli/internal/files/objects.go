@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 
 	"reconcel/cli/internal/exit"
 	"reconcel/cli/internal/settings"
+	"reconcel/internal/disk"
 	"reconcel/rules/source"
 )
 
@@ -67,7 +67,7 @@ func (r Reader) Objects(paths []string) (all []*Object, err error) {
 
 // emptied returns an error for an empty file. Pipes and devices may be empty on purpose.
 func (r Reader) emptied(from source.File) *source.Error {
-	if info, err := os.Stat(from.Name); len(from.Data) > 0 || r.Texts != nil || err != nil || !info.Mode().IsRegular() {
+	if info, err := disk.Stat(from.Name); len(from.Data) > 0 || r.Texts != nil || err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
 	return source.NewError(source.Pos{File: from.Name, Line: 1, Column: 1}, "", "file is empty", source.Emptied)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"reconcel/internal/disk"
 )
 
 // How long to wait for a named pipe: for a program that writes to it, and for the next
@@ -21,9 +23,9 @@ var errNoWriter = errors.New("no program writes to this pipe")
 
 // open opens a file. A read from a named pipe fails if nothing comes.
 func open(path string) (*os.File, error) {
-	info, err := os.Stat(path)
+	info, err := disk.Stat(path)
 	if err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
-		return os.Open(path)
+		return disk.Open(path)
 	}
 	// Opening a pipe blocks until another program opens it for writing. After some time,
 	// that is this process.
@@ -32,7 +34,7 @@ func open(path string) (*os.File, error) {
 			_ = w.Close()
 		}
 	})
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	switch {
 	case err != nil:
 		timeout.Stop()

@@ -1,6 +1,10 @@
 package files
 
-import "os"
+import (
+	"os"
+
+	"reconcel/internal/disk"
+)
 
 // open opens a file. There are no named pipes.
-func open(path string) (*os.File, error) { return os.Open(path) }
+func open(path string) (*os.File, error) { return disk.Open(path) }

@@ -2,12 +2,12 @@ package files
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
+	"reconcel/internal/disk"
 	"reconcel/rules/source"
 	"reconcel/rules/syntax"
 )
@@ -92,7 +92,7 @@ func (r Reader) Definitions(paths []string) (found []string) {
 // folders returns the paths that are folders.
 func folders(paths []string) (found []string) {
 	for _, path := range paths {
-		if info, err := os.Stat(path); path != Stdin && err == nil && info.IsDir() {
+		if info, err := disk.Stat(path); path != Stdin && err == nil && info.IsDir() {
 			found = append(found, path)
 		}
 	}
@@ -103,7 +103,7 @@ func folders(paths []string) (found []string) {
 // standard input or a pipe would then be empty, or block.
 func Reloadable(paths []string) []string {
 	for _, path := range paths {
-		info, err := os.Stat(path)
+		info, err := disk.Stat(path)
 		if path == Stdin || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 			return nil
 		}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"reconcel/internal/disk"
 	"reconcel/rules/source"
 )
 
@@ -283,7 +284,7 @@ func dropFromItems(object map[string]any, key string, path ...string) {
 
 // readSnapshot returns a snapshot, or "" if the file does not exist.
 func readSnapshot(path string) (string, error) {
-	data, err := os.ReadFile(path)
+	data, err := disk.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

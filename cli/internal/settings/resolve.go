@@ -3,6 +3,7 @@
 package settings
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/viper"
 
 	"reconcel/cli/internal/exit"
+	"reconcel/internal/disk"
 	"reconcel/rules/source"
 )
 
@@ -120,9 +122,11 @@ func readSettings(usual string, flags *pflag.FlagSet) (path string, file *viper.
 		path = usual
 	}
 	file = viper.New()
-	file.SetConfigFile(path)
 	file.SetConfigType("yaml")
-	err = file.ReadInConfig()
+	text, err := disk.ReadFile(path)
+	if err == nil {
+		err = file.ReadConfig(bytes.NewReader(text))
+	}
 	var unparsed viper.ConfigParseError
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !configured:
@@ -251,7 +255,7 @@ var completionVariables = []string{envPrefix + "ACTIVE_HELP", envPrefix + "COMPL
 
 // unknownVariables returns an error for each unknown variable with our prefix.
 func unknownVariables(environ, names []string) (wrong []error) {
-	known := []string{variable(ConfigFlag)}
+	known := []string{variable(ConfigFlag), disk.EnvWithin}
 	for _, name := range names {
 		known = append(known, variable(name))
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"reconcel/cli/internal/judge"
 	"reconcel/cli/internal/offline"
 	"reconcel/cli/internal/ruletest"
+	"reconcel/internal/disk"
 	"reconcel/rules"
 	"reconcel/rules/schema"
 	"reconcel/rules/source"
@@ -110,7 +110,7 @@ func (l *Loader) Load(name string) (*ruletest.Suite, error) {
 func (l *Loader) missing(dir string, written []source.String) (wrong []*source.Error) {
 	for _, w := range written {
 		path := resolvePath(dir, w.Value)
-		if _, err := os.Stat(path); err != nil {
+		if _, err := disk.Stat(path); err != nil {
 			l.unread = true
 			wrong = append(wrong, source.NewError(w.Pos, "", fmt.Sprintf("%s: cannot be read: %v", path, exit.Cause(err)), ""))
 		}
@@ -129,7 +129,7 @@ func pathsBeside(dir string, written []source.String, usual ...string) (paths []
 	}
 	for _, name := range usual {
 		path := filepath.Join(dir, name)
-		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := disk.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 			paths = append(paths, path)
 		}
 	}
