@@ -106,6 +106,10 @@ build: ## Build bin/reconcel
 build-convert: ## Build bin/reconcel-convert, which reconcel import and reconcel init --chart start
 	cd convert && CGO_ENABLED=0 go build -trimpath -o ../bin/reconcel-convert .
 
+.PHONY: build-mcp
+build-mcp: ## Build bin/reconcel-mcp, which lets agents read by the Model Context Protocol
+	cd mcp && CGO_ENABLED=0 go build -trimpath -o ../bin/reconcel-mcp .
+
 # docker if its daemon responds, or else buildah. Neither downloads anything.
 IMAGE ?= reconcel:dev
 IMAGE_BUILDER ?= $(shell if docker info >/dev/null 2>&1; then echo docker build; elif command -v buildah >/dev/null; then echo buildah build; fi)
@@ -149,11 +153,12 @@ test: ## Run the tests that need no cluster, with the race detector
 	go test -p 1 -timeout 5m -run '^($(WITHOUT_RACE))$$' ./cli ./cli/internal/lsp ./rules ./rules/check ./sim/world
 
 .PHONY: test-tools
-test-tools: ## Run the tests of the other modules: convert, devcluster, bench, release, ecosystem
+test-tools: ## Run the tests of the other modules: convert, mcp, devcluster, bench, release, ecosystem
 	$(NO_RACE)
 	cd hack/devcluster && go test $(RACE) -timeout 10m .
 	cd hack/bench && go test $(RACE) -timeout 10m ./...
 	cd convert && go test -timeout 10m ./...
+	cd mcp && go test $(RACE) -timeout 5m ./...
 	cd hack/release && go test -timeout 5m ./...
 	cd test/ecosystem && go test -parallel 8 -timeout 15m ./... # without the race detector: it has much to compile, and its stories mostly wait
 
@@ -275,6 +280,7 @@ lint: $(GOLANGCI_LINT) ## Run the linters
 	cd hack/devcluster && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml .
 	cd hack/bench && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
 	cd convert && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
+	cd mcp && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
 	cd hack/kubectl && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml .
 	cd hack/release && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
 	cd test/ecosystem && $(CURDIR)/$(GOLANGCI_LINT) run --config=$(CURDIR)/.golangci.yml ./...
@@ -293,13 +299,14 @@ fmt: ## Format the Go files
 format-check: ## Check that the Go files are formatted
 	@unformatted=$$(gofmt -l $(GO_DIRS)); if [[ -n $$unformatted ]]; then echo "not formatted, run make fmt:" >&2; echo "$$unformatted" >&2; exit 1; fi
 
-GO_DIRS = main.go cli convert deploy engine hack internal playground/serve playground/wasm rules sim test
+GO_DIRS = main.go cli convert deploy engine hack internal mcp playground/serve playground/wasm rules sim test
 
 .PHONY: tidy-check
 tidy-check: ## Check that go.mod and go.sum are tidy
 	go mod tidy -diff
 	cd hack/bench && go mod tidy -diff
 	cd convert && go mod tidy -diff
+	cd mcp && go mod tidy -diff
 	cd hack/devcluster && go mod tidy -diff
 	cd hack/kubectl && go mod tidy -diff
 	cd test/ecosystem && go mod tidy -diff

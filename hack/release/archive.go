@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,10 +34,11 @@ type archive struct {
 
 // pack writes the programs with the license as .zip for Windows and as .tar.gz for others.
 func pack(to string, b binary, license []byte) (archive, error) {
-	entries := []entry{
-		{b.fileName("reconcel"), 0o755, b.content}, {b.fileName("reconcel-convert"), 0o755, b.convert},
-		{"LICENSE", 0o644, license},
+	entries := []entry{{b.fileName("reconcel"), 0o755, b.content}}
+	for _, name := range slices.Sorted(maps.Keys(b.helpers)) {
+		entries = append(entries, entry{b.fileName(name), 0o755, b.helpers[name]})
 	}
+	entries = append(entries, entry{"LICENSE", 0o644, license})
 	a := archive{binary: b, name: fmt.Sprintf("reconcel-%s-%s-%s.tar.gz", b.version, b.os, b.arch)}
 	text, err := tarGz(entries, b.time)
 	if b.os == "windows" {

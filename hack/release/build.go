@@ -2,8 +2,8 @@ package main
 
 import (
 	"debug/buildinfo"
-	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,8 +13,10 @@ import (
 	"time"
 )
 
-// A binary is reconcel for one platform, with what its build information says, and the program with which it
-// converts.
+// helpers are the programs beside reconcel in an archive, by the folder of their module.
+var helpers = map[string]string{"convert": "reconcel-convert", "mcp": "reconcel-mcp"}
+
+// A binary is reconcel for one platform, with what its build information says, and its helpers.
 type binary struct {
 	os, arch string
 	version  string // without the leading v
@@ -22,7 +24,7 @@ type binary struct {
 	time     time.Time // of the commit
 	modules  []*debug.Module
 	content  []byte
-	convert  []byte
+	helpers  map[string][]byte // by name
 }
 
 // fileName returns the name of a program on the platform.
@@ -51,24 +53,16 @@ func build(sources, work, platform string) (b binary, err error) {
 		return b, fmt.Errorf("platform %q: expected one such as linux/amd64", platform)
 	}
 	file := filepath.Join(work, b.os+"-"+b.arch)
-	convert := file + "-convert"
-	if err := errors.Join(b.compile(sources, file), b.compile(filepath.Join(sources, "convert"), convert)); err != nil {
+	if err := b.compile(sources, file); err != nil {
 		return b, err
 	}
 	info, err := buildinfo.ReadFile(file)
 	if err != nil {
 		return b, err
 	}
-	more, err := buildinfo.ReadFile(convert)
-	if err != nil {
-		return b, err
-	}
 	b.version, b.modules = strings.TrimPrefix(info.Main.Version, "v"), info.Deps
-	for _, m := range more.Deps {
-		has := func(other *debug.Module) bool { return other.Path == m.Path && other.Version == m.Version }
-		if m.Path != "reconcel" && !slices.ContainsFunc(b.modules, has) {
-			b.modules = append(b.modules, m)
-		}
+	if err := b.addHelpers(sources, file); err != nil {
+		return b, err
 	}
 	for _, s := range info.Settings {
 		switch {
@@ -86,9 +80,31 @@ func build(sources, work, platform string) (b binary, err error) {
 	if b.commit == "" {
 		return b, fmt.Errorf("%s: go cannot tell the commit there: build in a clone of the repository", sources)
 	}
-	if b.content, err = os.ReadFile(file); err != nil {
-		return b, err
-	}
-	b.convert, err = os.ReadFile(convert)
+	b.content, err = os.ReadFile(file)
 	return b, err
+}
+
+// addHelpers compiles the helpers. The modules that only they have count as well.
+func (b *binary) addHelpers(sources, file string) error {
+	b.helpers = map[string][]byte{}
+	for _, folder := range slices.Sorted(maps.Keys(helpers)) {
+		helper := file + "-" + folder
+		if err := b.compile(filepath.Join(sources, folder), helper); err != nil {
+			return err
+		}
+		info, err := buildinfo.ReadFile(helper)
+		if err != nil {
+			return err
+		}
+		for _, m := range info.Deps {
+			has := func(other *debug.Module) bool { return other.Path == m.Path && other.Version == m.Version }
+			if m.Path != "reconcel" && !slices.ContainsFunc(b.modules, has) {
+				b.modules = append(b.modules, m)
+			}
+		}
+		if b.helpers[helpers[folder]], err = os.ReadFile(helper); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,6 +1,6 @@
 // Release builds what a release of reconcel has, into a folder:
 //
-//   - an archive with reconcel and reconcel-convert, static binaries, for each platform
+//   - an archive with reconcel, reconcel-convert and reconcel-mcp, static binaries, for each platform
 //   - the Helm chart, packed
 //   - an OCI image layout for linux, packed, that skopeo and crane can push
 //   - a manifest for krew, the package manager of kubectl's plugins

@@ -25,7 +25,7 @@ import (
 func small(system, arch string) binary {
 	return binary{
 		os: system, arch: arch, version: "1.2.3", commit: "abc", time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
-		modules: []*debug.Module{{Path: "example.com/a", Version: "v1.0.0"}}, content: []byte("#!/bin/sh\necho it runs\n"), convert: []byte("#!/bin/sh\n"),
+		modules: []*debug.Module{{Path: "example.com/a", Version: "v1.0.0"}}, content: []byte("#!/bin/sh\necho it runs\n"), helpers: map[string][]byte{"reconcel-convert": []byte("#!/bin/sh\n"), "reconcel-mcp": []byte("#!/bin/sh\n")},
 	}
 }
 
