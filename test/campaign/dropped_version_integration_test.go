@@ -10,6 +10,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
@@ -67,9 +68,39 @@ func (r *faultRun) dropVersion() {
 			return err
 		})
 	}
+	r.awaitStored(carts, all.Items)
 	r.patchCRD(types.MergePatchType, `{"status":{"storedVersions":["v2"]}}`, "status")
 	r.patchCRD(types.JSONPatchType, `[{"op":"remove","path":"/spec/versions/0"}]`)
 	r.serves("v2")
+}
+
+// awaitStored waits until the Carts are stored in the version of the CRD. A request that began before the CRD changed may
+// still write one in the former version, which nobody can read when that is gone. A patch that changes nothing has an
+// effect only then.
+func (r *faultRun) awaitStored(carts dynamic.ResourceInterface, all []unstructured.Unstructured) {
+	r.Helper()
+	quiet := 0
+	r.await("the Carts to stay in v2", func() error {
+		for _, cart := range all {
+			before, err := carts.Get(r.Context(), cart.GetName(), metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q}}`, before.GetResourceVersion())
+			after, err := carts.Patch(r.Context(), cart.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+			if err == nil && after.GetResourceVersion() != before.GetResourceVersion() {
+				err = errors.New("it was stored in another one")
+			}
+			if err != nil {
+				quiet = 0
+				return fmt.Errorf("%s: %w", cart.GetName(), err)
+			}
+		}
+		if quiet++; quiet < 10 {
+			return errors.New("it is not sure yet")
+		}
+		return nil
+	})
 }
 
 func (r *faultRun) patchCRD(of types.PatchType, body string, subresources ...string) {
