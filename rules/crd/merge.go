@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -95,6 +96,7 @@ func (m *merger) definition(into, from *yaml.Node) error {
 				set(ours, key, list)
 			}
 		}
+		m.differences("spec.names.", names, at(from, "spec", "names"), m.of.Names)
 		addMissing(names, ours)
 	}
 	i := slices.IndexFunc(versions.Content,
@@ -139,7 +141,32 @@ func (m *merger) subresources(version, added *yaml.Node) {
 		set(version, "subresources", ours)
 		return
 	}
+	if scale := at(theirs, "scale"); scale != nil {
+		m.differences("subresources.scale.", scale, at(ours, "scale"), m.of.Scale)
+	}
 	addMissing(theirs, ours)
+}
+
+// differences names the entries of a map that the rules say, and that the file has otherwise.
+func (m *merger) differences(path string, theirs, ours *yaml.Node, said map[string]any) {
+	for _, key := range slices.Sorted(maps.Keys(said)) {
+		had, is := at(theirs, key), at(ours, key)
+		if had != nil && is != nil && inline(had) != inline(is) {
+			m.note(path+key, "it is %s, and the rules say %s", inline(had), inline(is))
+		}
+	}
+}
+
+// inline returns a text, or a list of texts, on one line.
+func inline(n *yaml.Node) string {
+	if n.Kind != yaml.SequenceNode {
+		return n.Value
+	}
+	var all []string
+	for _, item := range n.Content {
+		all = append(all, item.Value)
+	}
+	return "[" + strings.Join(all, ", ") + "]"
 }
 
 // addMissing adds the entries that a map does not have.
