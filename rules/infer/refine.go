@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"reconcel/rules/check"
 	"reconcel/rules/crd"
 	"reconcel/rules/lint"
@@ -134,6 +136,7 @@ func (in *inference) definitions(file *syntax.File,
 
 // flaws returns what is wrong in the CRDs of kinds: the schemas of rules may contradict themselves.
 func flaws(kinds []*primary, crds []map[string]any) (found []*source.Error) {
+	named := map[string]string{} // kinds by the names of their CRDs
 	for i, p := range kinds {
 		at := p.rules[0]
 		for _, r := range p.rules {
@@ -145,6 +148,13 @@ func flaws(kinds []*primary, crds []map[string]any) (found []*source.Error) {
 		if len(at.Schema.Parts()) > 0 {
 			pos = at.Schema.Pos
 		}
+		name, _, _ := unstructured.NestedString(crds[i], "metadata", "name")
+		if other, taken := named[name]; taken {
+			found = append(found, source.NewError(pos, at.Name.Value,
+				fmt.Sprintf("the CRD of %s has the name %s, and so has that of %s", p.gvk.Kind, name, other),
+				"give the kinds different plurals in schema.names"))
+		}
+		named[name] = p.gvk.Kind
 		for _, f := range schema.Flaws(crds[i]) {
 			found = append(found, source.NewError(pos, at.Name.Value,
 				fmt.Sprintf("the CRD of %s: %s: %s", p.gvk.Kind, fieldOf(f.Path), f.Message), ""))
