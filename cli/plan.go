@@ -72,9 +72,10 @@ adds. --observed compares with a dump of objects, without a cluster: what kubect
 -o json --show-managed-fields prints of the resources, their children and the
 ConfigMaps of reconcel. With it, the kinds come from --crd.
 
-Values of Secrets do not appear. -o markdown prints a comment for a pull request, and
--o json everything, with the names of all objects. -o github and -o sarif print what
-fails, the risks and the held changes at the rules that cause them.
+Values in Secrets do not appear. What rules copy from them into other objects does, as in
+the cluster. -o markdown prints a comment for a pull request, and -o json everything,
+with the names of all objects. -o github and -o sarif print what fails, the risks and the
+held changes at the rules that cause them.
 
 Exit code: 0 no object changes, 1 objects change, 2 wrong usage, 3 the rules are
 invalid, or the cluster or a file cannot be read, 4 a write is rejected or something
