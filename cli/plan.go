@@ -52,8 +52,8 @@ func (c planCommand) command() *cobra.Command {
 happens when reconcel loads them: how many objects of each kind are created,
 configured, replaced, deleted and orphaned, which conditions change, and which
 permissions are new or no longer needed. Then come the risks with their diffs: what
-deletes data, replaces objects, may cut off traffic, and restarts or stops Pods. Other
-changes are grouped by their fields.
+deletes data, replaces objects, may cut off traffic, restarts or stops Pods, and what is no
+longer kept when its resource is deleted. Other changes are grouped by their fields.
 
 plan reconciles the same resources as a reload does, with the controller of run.
 Each write is a dry run, as in diff: nothing is written. What the running rules do

@@ -200,3 +200,28 @@ func TestSelectorsAreARisk(t *testing.T) {
 	check(edited, 1)
 	check(strings.Replace(edited, "- name: webapp\n", "- name: webapp\n  rollout: {maxUnavailable: 1}\n", 1), 0)
 }
+
+// TestEndOfOrphansIsARisk removes onDelete: orphan. The objects stay, until their resource is deleted.
+func TestEndOfOrphansIsARisk(t *testing.T) {
+	const kept = `apiVersion: reconcel.dev/v1alpha1
+kind: Rules
+rules:
+- name: webapp
+  for: {apiVersion: platform.example.com/v1alpha1, kind: WebApp}
+  children:
+  - id: data
+    onDelete: orphan
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${self.metadata.name}-data"}}
+`
+	before := loadTexts(t, map[string]string{"webapp": kept})
+	f := newFleet(t, before.Program,
+		"{apiVersion: platform.example.com/v1alpha1, kind: WebApp, metadata: {name: a, namespace: team}, spec: {image: 'web:1', replicas: 2, service: {port: 80}}}")
+	after := strings.Replace(kept, "    onDelete: orphan\n", "", 1)
+	for text, want := range map[string]bool{after: true, kept: false} {
+		r := f.plan(f.options(loadTexts(t, map[string]string{"webapp": text})))
+		said := strings.Contains(string(r.Text()), "1 ConfigMap configured, which is no longer kept when its resource is deleted (rule webapp, child data)")
+		if said != want || len(r.Risks) > 1 {
+			t.Errorf("the risk is told: %v, want %v:\n%s", said, want, r.Text())
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"reconcel/cli/internal/change"
 	"reconcel/engine/outcome"
+	"reconcel/rules"
 	kindschema "reconcel/rules/schema"
 )
 
@@ -22,9 +23,10 @@ const (
 	RestartsPods Risk = "restarts Pods"
 	StopsPods    Risk = "stops Pods"
 	CutsTraffic  Risk = "may cut off traffic"
+	NoLongerKept Risk = "is no longer kept when its resource is deleted"
 )
 
-var riskOrder = []Risk{DeletesData, Replaces, CutsTraffic, RestartsPods, StopsPods}
+var riskOrder = []Risk{DeletesData, Replaces, NoLongerKept, CutsTraffic, RestartsPods, StopsPods}
 
 // keepsData are Kubernetes' own kinds that hold data, or whose deletion deletes such objects.
 var keepsData = []schema.GroupKind{
@@ -53,6 +55,8 @@ func riskOf(c *change.Change) Risk {
 	switch {
 	case actionOf(c) == outcome.Replaced:
 		return Replaces
+	case c.Action == outcome.Configured && isOrphan(c.Before) && !isOrphan(c.After):
+		return NoLongerKept
 	case c.Action == outcome.Configured && c.Part == "" && slices.Contains(restarts, gk) && restartsPods(c):
 		return RestartsPods
 	case c.Action == outcome.Configured && c.Part == "" && slices.Contains(routes, gk) &&
@@ -68,6 +72,12 @@ func riskOf(c *change.Change) Risk {
 		return CutsTraffic
 	}
 	return ""
+}
+
+// isOrphan reports whether an object stays when its primary is deleted.
+func isOrphan(object map[string]any) bool {
+	mark, _, _ := unstructured.NestedString(object, "metadata", "annotations", rules.AnnotationOrphan)
+	return mark == "true"
 }
 
 // losesRoute reports whether a change of a Service or an Ingress is more than an addition: it selects other Pods, or
