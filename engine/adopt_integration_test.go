@@ -97,7 +97,7 @@ func TestAdoptionThatIsRefused(t *testing.T) {
 	w.told("Widget", "one", "Rejected")
 	w.Quiet(2 * time.Second)
 	w.Delete(configs, "one-a")
-	w.Patch(widgets, "one", `{"metadata":{"labels":{"nudge":"1"}}}`)
+	w.returns(configs, "one-a")
 	w.Has(configs, "one-a", map[string]any{"data.value": "ours"})
 }
 

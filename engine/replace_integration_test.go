@@ -58,7 +58,7 @@ func TestKeptChildIsLeftAlone(t *testing.T) {
 	untouched()
 
 	w.Delete(configs, "one-kept")
-	w.Patch(widgets, "one", `{"metadata":{"labels":{"nudge":"1"}}}`)
+	w.returns(configs, "one-kept")
 	w.Has(configs, "one-kept", map[string]any{"data.value": "third"})
 }
 

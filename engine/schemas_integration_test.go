@@ -85,6 +85,21 @@ func (w *world) nudge(kind schema.GroupVersionKind, name string, times int) {
 	}
 }
 
+// returns waits until an object that nobody owned, and that was deleted, is made again for the widget "one". The deletion
+// triggers nothing, and reconcel may see it after a change of the widget, which comes by another watch.
+func (w *world) returns(kind schema.GroupVersionKind, name string) {
+	w.Helper()
+	tries := 0
+	w.Eventually(kind.Kind+" "+name+" to be made again", func() error {
+		tries++
+		w.Patch(widgets, "one", fmt.Sprintf(`{"metadata":{"labels":{"nudge":"%d"}}}`, tries))
+		if w.Get(kind, name) == nil {
+			return errors.New("it does not exist")
+		}
+		return nil
+	})
+}
+
 // TestConditionsFollowTheSchema adds conditions to the schema of a kind and removes them
 // again, while its objects are reconciled.
 func TestConditionsFollowTheSchema(t *testing.T) {
