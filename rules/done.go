@@ -79,9 +79,6 @@ const clockSkew = 2 * time.Second
 
 // doneBy returns what an object has done, or nil.
 func (r *liveObjects) doneBy(id Identity) *Done {
-	if len(r.result.Done) == 0 {
-		return nil
-	}
 	done := r.result.Done[DoneKey(id)]
 	if done == nil || done.Of != "" && string(done.Of) != r.primary.uid {
 		return nil

@@ -23,7 +23,7 @@ type Explanation struct {
 // Explain explains a rendering of an input with a trace.
 func Explain(file *syntax.File, p *Primary, in Input, out *Rendering) *Explanation {
 	metadata := mapAt(in.Self, "metadata")
-	in.Self = visible(in.Self, metadata)
+	in.Self = visible(in.Self, metadata, mapAt(metadata, "annotations"))
 	id := identityFrom(metadata)
 	return &Explanation{file, out, Identity{GVK: p.GVK, Namespace: id.namespace, Name: id.name}, in.Self, in.Exists,
 		in.Trace}

@@ -93,8 +93,7 @@ func selectKeys(all map[string]string, keys ...string) map[string]string {
 // reconcel remembers with DonePrefix, and AnnotationReconcileAt. The first two say what came of earlier
 // reconciliations: a rule that copies the annotations of its primary would otherwise render something
 // else after each of them, and never come to rest. A request to reconcile changes no rendering either.
-func visible(self, metadata map[string]any) map[string]any {
-	annotations := mapAt(metadata, "annotations")
+func visible(self, metadata, annotations map[string]any) map[string]any {
 	if !hidesAny(annotations) {
 		return self
 	}

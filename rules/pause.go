@@ -37,7 +37,8 @@ func parsePause(value string) (yes, understood bool) {
 // that is neither true nor false, a misspelt annotation, or a label. It returns ""
 // if there is no such attempt, or if the object is paused.
 func PauseMistake(object map[string]any) string {
-	annotations := mapAt(object, "metadata", "annotations")
+	metadata := mapAt(object, "metadata")
+	annotations := mapAt(metadata, "annotations")
 	if value, ok := annotations[AnnotationPaused].(string); ok {
 		switch yes, understood := parsePause(value); {
 		case yes:
@@ -52,7 +53,7 @@ func PauseMistake(object map[string]any) string {
 		return fmt.Sprintf("annotation %s has no meaning: the resource is not paused (did you mean %s?)", key,
 			AnnotationPaused)
 	}
-	labels := LabelsOf(object)
+	labels := mapAt(metadata, "labels")
 	if value, ok := labels[AnnotationPaused].(string); ok && mayMeanPause(value) {
 		return fmt.Sprintf("label %s has no meaning: the resource is not paused (set it as an annotation)", AnnotationPaused)
 	}

@@ -44,8 +44,8 @@ func (p *Primary) Render(in Input, out *Rendering) {
 func (r *run) enter(in Input, gvk schema.GroupVersionKind) {
 	metadata := mapAt(in.Self, "metadata")
 	r.in = in
-	r.in.Self = visible(r.liveObjects.object(gvk, in.Self), metadata)
 	r.annotations = mapAt(metadata, "annotations")
+	r.in.Self = visible(r.liveObjects.object(gvk, in.Self), metadata, r.annotations)
 	r.primary = identityIn(metadata, gvk)
 }
 

@@ -239,8 +239,11 @@ func (r *expansion) identify(d *Desired) {
 	}
 	r.setIdentity(d, Identity{GVK: d.Child.GVK, Namespace: ns, Name: name})
 	if d.Identity.Name != "" && r.in.Observed != nil {
-		d.Done = r.liveObjects.doneBy(d.Identity)
-		d.Live = r.liveObjects.recalled(d.Identity, r.in.Observed(d.Identity))
+		d.Live = r.in.Observed(d.Identity)
+		if len(r.result.Done) > 0 {
+			d.Done = r.liveObjects.doneBy(d.Identity)
+			d.Live = r.liveObjects.recalled(d.Identity, d.Live)
+		}
 	}
 }
 

@@ -69,7 +69,7 @@ func (r *settling) failure(what, field string, err *expr.Error) *Failure {
 // excluded returns the ids of the excluded children that an unknown waits for.
 // These children will not be created.
 func (r *settling) excluded(u *types.Unknown) []string {
-	if u == nil {
+	if u == nil || !r.result.excludesAny() {
 		return nil
 	}
 	var out []string
@@ -86,6 +86,16 @@ func (r *settling) excluded(u *types.Unknown) []string {
 // excluded reports whether the child has no objects because of its when.
 func (c *ChildResult) excluded() bool {
 	return c.State == Excluded || !c.Child.IsCollection() && len(c.Objects) > 0 && c.Objects[0].State == Excluded
+}
+
+// excludesAny reports whether any child is excluded.
+func (res *RuleResult) excludesAny() bool {
+	for i := range res.Children {
+		if res.Children[i].excluded() {
+			return true
+		}
+	}
+	return false
 }
 
 // waitsOf returns what a field or patch waits for.

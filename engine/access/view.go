@@ -262,7 +262,10 @@ func (p *View) objectsOf(c *watch.Cache) iter.Seq[*watch.Object] {
 	return func(yield func(*watch.Object) bool) {
 		ahead := p.ahead(c) // Read before the cache, so that the cache then has all others.
 		for o := range c.OwnedBy(p.Req) {
-			if ahead[types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}] == nil && !yield(o) {
+			if len(ahead) > 0 && ahead[types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}] != nil {
+				continue
+			}
+			if !yield(o) {
 				return
 			}
 		}

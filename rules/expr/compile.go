@@ -296,6 +296,7 @@ func (c *Checked) plan(a *analyzer, m *meter) (*Program, *Error) {
 	// The types and references of its nodes were for the plan.
 	untyped := ast.NewAST(c.ast.Expr(), c.ast.SourceInfo())
 	return &Program{src: c.src, ast: untyped, prog: prog, shape: a.result, reads: c.reads, uses: c.uses,
+		path:    pathOf(c.ast.Expr(), b.env.CELTypeAdapter()),
 		inlined: c.inlined, loops: len(a.ranges) > 0, budget: c.scope.budget()}, nil
 }
 

@@ -1,7 +1,10 @@
 package expr
 
 import (
+	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -57,31 +60,36 @@ func shapes() map[string]*Shape {
 // known.
 func compile(t testing.TB, src string, known map[string]*Shape) *Program {
 	t.Helper()
-	var names []string
-	for name := range known {
-		names = append(names, name)
-	}
-	scope, err := NewScope(names...)
+	p, err := tryCompile(src, known)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return p
+}
+
+func tryCompile(src string, known map[string]*Shape) (*Program, error) {
+	scope, err := NewScope(slices.Collect(maps.Keys(known))...)
+	if err != nil {
+		return nil, err
 	}
 	c, issues := scope.Check(&source.Expr{Text: src, Pos: source.Pos{File: "rules.yaml", Line: 1, Column: 1},
 		Beside: []source.TextFile{{Path: "motd.txt", Text: "hello"}}}, Any)
 	if issues != nil {
-		t.Fatalf("%s: %+v", src, issues)
+		return nil, fmt.Errorf("%s: %+v", src, issues)
 	}
 	p, wrong := c.Program(known)
 	if wrong != nil {
-		t.Fatal(wrong)
+		return nil, wrong
 	}
 	if !p.Loops() {
 		metered, wrong := c.plan(c.analyze(known), &meter{math.MaxUint64})
 		if wrong != nil {
-			t.Fatal(wrong)
+			return nil, wrong
 		}
+		metered.path = nil // It evaluates fields as CEL does.
 		meteredTwins.Store(p, metered)
 	}
-	return p
+	return p, nil
 }
 
 // show prints a result in the notation of the tables below.

@@ -144,28 +144,28 @@ func callOverload(o *functions.Overload, a operands, n int) ref.Val {
 }
 
 func (c *guardedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	a, missing := c.evaluate(frame)
-	if missing != nil {
+	var a operands
+	if missing := c.evaluate(frame, &a); missing != nil {
 		return missing
 	}
 	return c.call(frame, a)
 }
 
-// evaluate evaluates the arguments. missing is the result of the call if one of them is an error or unknown, like
-// that of every strict function.
-func (c *guardedCall) evaluate(frame *interpreter.ExecutionFrame) (a operands, missing ref.Val) {
+// evaluate evaluates the arguments into a. missing is the result of the call if one of them is an error or unknown,
+// like that of every strict function.
+func (c *guardedCall) evaluate(frame *interpreter.ExecutionFrame, a *operands) (missing ref.Val) {
 	var unknown *types.Unknown
 	for i, arg := range c.args {
 		a[i] = arg.Exec(frame)
 		if types.IsError(a[i]) {
-			return a, a[i]
+			return a[i]
 		}
 		unknown, _ = types.MaybeMergeUnknowns(a[i], unknown)
 	}
 	if unknown != nil {
-		return a, unknown
+		return unknown
 	}
-	return a, nil
+	return nil
 }
 
 // call measures the call for its arguments, and makes it.

@@ -35,8 +35,8 @@ func (c *mismatchedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 		}
 		return explainMismatch(v, c.ID(), c.of, values)
 	}
-	a, missing := c.guarded.evaluate(frame)
-	if missing != nil {
+	var a operands
+	if missing := c.guarded.evaluate(frame, &a); missing != nil {
 		return missing
 	}
 	v := c.guarded.call(frame, a)

@@ -30,6 +30,7 @@ type Program struct {
 	uses  []*Definition
 	// inlined are the functions of define that it calls, or nil.
 	inlined *Inlined
+	path    *fieldPath // the expression as a read of fields, or nil
 
 	budget uint64 // of the loops of its rule
 }
@@ -73,6 +74,9 @@ func (e *Error) In(where string) *Error {
 // Eval runs the program. A result that needs a value that does not exist yet is a
 // *types.Unknown. The programs of one rule share a frame and with it a budget.
 func (p *Program) Eval(frame *interpreter.ExecutionFrame) (ref.Val, *Error) {
+	if v, exists := p.path.read(frame); exists {
+		return v, nil
+	}
 	v, _, err := p.prog.Eval(frame)
 	if err != nil {
 		return nil, p.failed(err)

@@ -187,8 +187,22 @@ type constantQualifier struct {
 
 func (q *constantQualifier) Value() ref.Val { return q.value }
 
+// field returns the field of an object as CEL's qualifier does, without its search for the type of the
+// object.
+func (s *step) field(obj any) (v any, ok bool) {
+	o, isObject := obj.(map[string]any)
+	if !isObject || s.key == "" {
+		return nil, false
+	}
+	v, ok = o[s.key]
+	return v, ok
+}
+
 // qualify evaluates `.field` and has(.field).
 func (s *step) qualify(q interpreter.Qualifier, vars interpreter.Activation, obj any) (any, error) {
+	if v, ok := s.field(obj); ok && !s.test {
+		return v, nil
+	}
 	u, gone := obj.(*types.Unknown)
 	whole := s.unknown == nil || gone && (!s.rooted || isIncomplete(u))
 	switch {
