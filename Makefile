@@ -45,7 +45,7 @@ DRIVERS := ./cli ./test/examples $(CAMPAIGN) ./test/devcluster ./test/docs
 # For each example: the resources to render with its rules, and the observed
 # objects.
 EXAMPLES := foo podset replicaset-pod-count databasemanager sample namespace-decorator webapp workerpool catset service-per-pod \
-	job-gate pipeline indexedjob bluegreen canary preview reloader config-propagation mirror backup-on-delete chain registry database searchcluster fan-in runner sleep
+	job-gate pipeline indexedjob bluegreen canary preview reloader config-propagation mirror backup-on-delete chain registry database searchcluster fan-in runner sleep extend
 RESOURCES_foo := foo.yaml
 RESOURCES_podset := podset.yaml
 RESOURCES_replicaset-pod-count := replicaset.yaml
@@ -74,6 +74,7 @@ RESOURCES_searchcluster := searchcluster.yaml
 OBSERVED_fan-in := services.yaml
 RESOURCES_runner := runners.yaml
 RESOURCES_sleep := deployment.yaml
+RESOURCES_extend := addition.yaml
 observed = $(OBSERVED_$(1)) $(notdir $(wildcard examples/$(1)/observed.yaml))
 render = $(RECONCEL) render --rules=examples/$(1)/rules.yaml --crd=crds \
 	$(foreach r,$(RESOURCES_$(1)),--resources=examples/$(1)/$(r)) $(foreach o,$(call observed,$(1)),--observed=examples/$(1)/$(o))

@@ -111,7 +111,7 @@ func (c *childCompiler) setPolicies(ch *Child, s *syntax.Child) {
 	ch.Adopt = s.IfExists.Value == "adopt"
 	ch.MaxObjects = int(s.MaxObjects)
 	ch.Sequential = s.Order.Value == "sequential"
-	ch.Shared = s.IfExists.Value == "share"
+	ch.Shared, ch.Extends = s.Shares(), s.Extends()
 	ch.tracked = c.rule.ForCluster() || ch.OnDelete == Orphan || c.rule.finalizes || c.rule.Ordered || ch.Sequential ||
 		ch.Shared
 }

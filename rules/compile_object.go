@@ -107,7 +107,11 @@ func (c *objectCompiler) appendOwnAnnotations(b *builder, ch *Child) {
 		b.run = append(append(expr.AppendString(b.run, AnnotationOrphan), `:"true"`...), ',')
 	}
 	if ch.Shared { // The rendering names no owner: it is the same for all of them.
-		b.run = append(append(expr.AppendString(b.run, AnnotationShared), `:"true"`...), ',')
+		value := SharedOwn
+		if ch.Extends {
+			value = SharedExtended
+		}
+		b.run = append(expr.AppendString(append(expr.AppendString(b.run, AnnotationShared), ':'), value), ',')
 		return
 	}
 	b.emit(op{kind: opOwnerUID, lit: append(expr.AppendString(nil, AnnotationOwner), ':'),

@@ -101,7 +101,8 @@ func (a *asking) metadata(d *Desired, path []any) []Origin {
 	case "labels", "annotations":
 		if len(path) == 2 {
 			switch path[1] {
-			case LabelRule, LabelChild, AnnotationOrphan, AnnotationShared, AnnotationApplied, AnnotationInstallation,
+			case LabelRule, LabelChild, AnnotationOrphan, AnnotationShared, AnnotationCreated, AnnotationApplied,
+				AnnotationInstallation,
 				AnnotationIndex, AnnotationReconciledAt:
 				return []Origin{a.own("metadata."+path[0].(string), d.Child.Pos)}
 			case AnnotationOwner:

@@ -42,10 +42,19 @@ const (
 	// AnnotationStatus on a primary whose kind has no conditions is the status, reason and
 	// message of Ready as JSON, if a rule asks for it.
 	AnnotationStatus = "reconcel.dev/status"
-	// AnnotationShared is "true" on an object that several primaries may share. Each of them
-	// has an annotation there of its own, see Share.
+	// AnnotationShared is on an object that several primaries may share: SharedOwn, or SharedExtended. Each
+	// of them has an annotation there of its own, see Share.
 	AnnotationShared = "reconcel.dev/shared"
-	finalizerPrefix  = reserved
+	// AnnotationCreated is "true" on an object with SharedExtended that reconcel has created, so that it is
+	// deleted with its last primary. Without it, the object may be one of others, and stays.
+	AnnotationCreated = "reconcel.dev/created"
+	finalizerPrefix   = reserved
+)
+
+// Values of AnnotationShared: reconcel has created the object, or it may be one of others.
+const (
+	SharedOwn      = "true"
+	SharedExtended = "extended"
 )
 
 // reserved is the prefix of reconcel's own labels and annotations.
@@ -57,7 +66,8 @@ func Finalizer(rule string) string { return finalizerPrefix + rule }
 
 // ownMarks are the keys that reconcel itself sets.
 var ownMarks = []string{LabelRule, LabelChild, AnnotationApplied, AnnotationInstallation, AnnotationOwner,
-	AnnotationOrphan, AnnotationIndex, AnnotationRotated, AnnotationStatus, AnnotationShared, AnnotationReconciledAt}
+	AnnotationOrphan, AnnotationIndex, AnnotationRotated, AnnotationStatus, AnnotationShared, AnnotationCreated,
+	AnnotationReconciledAt}
 
 // Marks returns the part of an apply's body that identifies the owner of the
 // object, without its content. For an object that is adopted and then left

@@ -171,6 +171,7 @@ type Child struct {
 	MaxObjects int           // how many objects it may have; 0: it shares the default with others
 	Adopt      bool          // adopt an existing object without a controller
 	Shared     bool          // several primaries of the rule may have the same object
+	Extends    bool          // Shared, and the object may be one of others, which stays
 	Timeout    time.Duration // of an entry of finalize, counted from the deletion of the primary; 0 for children
 
 	when      *expr.Program // or nil

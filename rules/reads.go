@@ -73,6 +73,7 @@ func newChildReads() *projection.Builder {
 	b.Below("metadata", "labels").KeepFields(LabelRule, LabelChild)
 	b.Below("metadata", "annotations").KeepPrefix(SharePrefix)
 	b.Below("metadata", "annotations").KeepFields(AnnotationInstallation, AnnotationOwner, AnnotationShared,
+		AnnotationCreated,
 		AnnotationOrphan, AnnotationIndex,
 		AnnotationRotate, AnnotationRotated, AnnotationReconciledAt)
 	return b

@@ -12,6 +12,7 @@ import (
 	"reconcel/engine/decide"
 	"reconcel/engine/discover"
 	"reconcel/engine/ident"
+	"reconcel/engine/managedfields"
 	"reconcel/engine/outcome"
 	"reconcel/engine/plan"
 	"reconcel/engine/watch"
@@ -24,10 +25,10 @@ type Leaver func(*watch.Object, rules.Share) bool
 // Stays is the Leaver of owners that keep their objects.
 func Stays(*watch.Object, rules.Share) bool { return false }
 
-// DeleteOwned deletes one object of a rule that belongs to an owner, or removes the owner's
-// part from it if others share it, and do not leave it, too. All deletes of children go through
-// here, and every caller has read the owner live. The object is read live first, and the write
-// holds for exactly the state that was read.
+// DeleteOwned deletes one object of a rule that belongs to an owner. If others share it, and do not leave it, too, it
+// removes the owner's part; from an object that reconcel may not have created, it removes what reconcel has written.
+// All deletes of children go through here, and every caller has read the owner live. The object is read live first,
+// and the write holds for exactly the state that was read.
 func (c *Cluster) DeleteOwned(ctx context.Context, rule *rules.Rule, k ident.Kind, o *watch.Object, owner ident.Request,
 	policy metav1.DeletionPropagation, leaves Leaver) (was decide.Released, err error) {
 	ctx, cancel := context.WithTimeout(ctx, plan.WriteTimeout)
@@ -45,10 +46,12 @@ func (c *Cluster) DeleteOwned(ctx context.Context, rule *rules.Rule, k ident.Kin
 			was, err = c.leaveShared(ctx, rule, k, live, owner)
 		case live.Terminating(), live.IsShared() && decide.OutlivesPrimary(rule, live):
 			return decide.Released{}, nil
+		case !live.Made(owner):
+			was, err = c.withdraw(ctx, rule, k, live, owner)
 		default:
 			was, err = c.deleteLive(ctx, rule, k, live, owner, policy)
 		}
-		if !errors.Is(err, decide.ErrStale) || !live.IsShared() {
+		if !errors.Is(err, decide.ErrStale) || !live.IsShared() && live.Made(owner) {
 			return was, err
 		}
 	}
@@ -153,6 +156,36 @@ func (c *Cluster) leaveShared(ctx context.Context, rule *rules.Rule, k ident.Kin
 	}
 	c.LogAction(outcome.Left, owner, live.Identity(k.GVK), live.Rule(), decide.WhyShared)
 	return decide.Released{Left: true, Rest: o}, nil
+}
+
+// withdraw removes what reconcel has written to an object of others: first the fields of the rule, and then all marks,
+// so that whoever is interrupted finds the object again. Each write is valid for exactly the state that was read, and
+// ErrStale asks for the next one.
+func (c *Cluster) withdraw(ctx context.Context, rule *rules.Rule, k ident.Kind, live *watch.Object,
+	owner ident.Request) (decide.Released, error) {
+	fields, marks, err := decide.WithdrawalBodies(k.GVK, live)
+	if err != nil {
+		return decide.Released{}, err
+	}
+	writer, as := c.Writer(rule, owner, k, live.GetNamespace()), c.watchOf(owner, k)
+	var rest *watch.Object
+	if fields != nil {
+		if _, err = writer.Apply(ctx, as, "apply", live.GetName(), fields, managedfields.Manager); err == nil {
+			err = decide.ErrStale
+		}
+	} else {
+		rest, err = writer.Merge(ctx, as, live.GetName(), marks)
+	}
+	switch {
+	case answer.IsAbsent(err):
+		return decide.Released{}, nil
+	case errors.Is(err, decide.ErrStale), apierrors.IsConflict(err):
+		return decide.Released{}, decide.ErrStale
+	case err != nil:
+		return decide.Released{}, outcome.ClassifyAnswer(err)
+	}
+	c.LogAction(outcome.Left, owner, live.Identity(k.GVK), rule.Name, decide.WhyExtended)
+	return decide.Released{Left: true, Rest: rest}, nil
 }
 
 // DisownObject removes the annotations that name a primary as the owner of an object.

@@ -36,10 +36,10 @@ type Finding struct {
 // Findings collects the findings of a reconciliation. A nil *findings collects
 // nothing.
 type Findings struct {
-	All     []Finding
-	Kept    []Finding // reported last
-	Adopted []rules.Identity
-	Others  Others
+	All    []Finding
+	Kept   []Finding // reported last
+	Taken  []Taken
+	Others Others
 }
 
 // Others foretell what the other owners of a shared object do at the same time.
@@ -96,10 +96,16 @@ func (f *Findings) Decided(d *rules.Desired, took decide.Step, err error) {
 	f.All = append(f.All, found)
 }
 
-// Adopts records that an object was adopted.
-func (f *Findings) Adopts(d *rules.Desired) {
+// A Taken object is one that reconcel has not created, and that it has adopted or extended.
+type Taken struct {
+	ID rules.Identity
+	As outcome.Action
+}
+
+// Takes records that an object was adopted or extended.
+func (f *Findings) Takes(d *rules.Desired, as outcome.Action) {
 	if f != nil {
-		f.Adopted = append(f.Adopted, d.Identity)
+		f.Taken = append(f.Taken, Taken{d.Identity, as})
 	}
 }
 

@@ -229,6 +229,7 @@ const (
 	WhyEnded      = "resource deleted"
 	WhyOrphaned   = "resource deleted with --cascade=orphan"
 	WhyShared     = "others share it"
+	WhyExtended   = "it is an object of others"
 	WhyDeselected = "resource no longer matches"
 	WhyRuleGone   = "rule removed"
 )

@@ -9,9 +9,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/engine/managedfields"
+	"reconcel/engine/outcome"
+	"reconcel/engine/watch"
 	"reconcel/rules"
 )
 
@@ -31,6 +34,39 @@ func ShareBody(uid types.UID, version string, owner types.UID, value any) ([]byt
 	return json.Marshal(map[string]any{"metadata": metadata})
 }
 
+// WithdrawalBodies returns the bodies of the writes that remove what reconcel has written to an object of others, for
+// the state that was read: of an apply that leaves nothing but marks, which is nil if there is nothing else, and of a merge
+// patch that removes the marks.
+func WithdrawalBodies(gvk schema.GroupVersionKind, o *watch.Object) (fields, marks []byte, err error) {
+	var kept unstructured.Unstructured
+	if o.Rule() != "" {
+		kept.SetLabels(map[string]string{rules.LabelRule: o.Rule(), rules.LabelChild: o.Child()})
+	}
+	annotations := map[string]string{rules.AnnotationShared: rules.SharedExtended}
+	removed := map[string]any{rules.AnnotationShared: nil}
+	for _, s := range o.ClaimedShares() {
+		key := rules.ShareKey(s.Owner.UID)
+		removed[key] = nil
+		if o.AppliedShare(s.Owner.UID) {
+			annotations[key] = s.Value()
+		}
+	}
+	kept.SetAnnotations(annotations)
+	if !o.OwnFields().Set().Exceeds(kept.Object) {
+		marks, err = json.Marshal(map[string]any{"metadata": map[string]any{"uid": o.GetUID(),
+			"resourceVersion": o.GetResourceVersion(), "annotations": removed,
+			"labels": map[string]any{rules.LabelRule: nil, rules.LabelChild: nil}}})
+		return nil, marks, err
+	}
+	kept.SetGroupVersionKind(gvk)
+	kept.SetNamespace(o.GetNamespace())
+	kept.SetName(o.GetName())
+	kept.SetUID(o.GetUID())
+	kept.SetResourceVersion(o.GetResourceVersion())
+	fields, err = json.Marshal(kept.Object)
+	return fields, nil, err
+}
+
 // IsTooManyShares reports whether the API server rejects one more annotation.
 func IsTooManyShares(err error) bool {
 	cause, found := apierrors.StatusCause(err, metav1.CauseTypeTooLong)
@@ -46,6 +82,23 @@ type Dispute struct {
 	Since   time.Time // zero: they agree
 	Version string    // of the object that was compared
 	Field   string    // the first that differs; "": unknown
+}
+
+// Reports reports whether the status of a primary, as conditions or as an annotation, has a reason.
+func Reports(primary *watch.Object, reason string) bool {
+	var annotation struct {
+		Reason string `json:"reason"`
+	}
+	text := primary.GetAnnotations()[rules.AnnotationStatus]
+	if json.Unmarshal([]byte(text), &annotation) == nil && annotation.Reason == reason {
+		return true
+	}
+	status, _ := primary.Content()["status"].(map[string]any)
+	conditions, _ := status["conditions"].([]any)
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, _ := c.(map[string]any)
+		return condition["type"] == outcome.ConditionStalled && condition["reason"] == reason
+	})
 }
 
 // A SharingError means that owners of a shared object render it differently.

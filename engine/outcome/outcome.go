@@ -208,15 +208,19 @@ const (
 	Replaced   Action = "replaced" // deleted, then created again
 	Deleted    Action = "deleted"
 	Adopted    Action = "adopted"
-	Shared     Action = "shared"  // the primary became one of its owners, or says that it renders it differently
-	Left       Action = "left"    // the primary is no longer one of its owners
-	Skipped    Action = "skipped" // waiting for something
+	Extended   Action = "extended" // an object of others got the fields of the template
+	Shared     Action = "shared"   // the primary became one of its owners, or says that it renders it differently
+	Left       Action = "left"     // the primary is no longer one of its owners
+	Skipped    Action = "skipped"  // waiting for something
 
 	// The API server rejects the write, or another owner holds the name.
 	Rejected Action = "rejected"
 	// The rule fails for the primary, which becomes Stalled.
 	Failed Action = "failed"
 )
+
+// TakesForeign reports whether the action is the first one on an object that reconcel has not created.
+func (a Action) TakesForeign() bool { return a == Adopted || a == Extended }
 
 // IsDifference reports whether the action changes the object.
 func (a Action) IsDifference() bool {

@@ -106,20 +106,20 @@ func (v *Preview) reconcile(ctx context.Context, pl *plan.Plan, req ident.Reques
 func (v *Preview) reconcileRounds(ctx context.Context, pl *plan.Plan, req ident.Request) (Report, error) {
 	defer v.stepper.engine.Memories.Forget(req)
 	report, err := v.reconcileOnce(ctx, pl, req)
-	adopted := report.Adopted
+	taken := report.Taken
 	for range reconcile.MaxRounds {
 		if err != nil || !report.waits() && (!v.toEnd || report.written == 0) {
 			break
 		}
 		var next Report
 		next, err = v.reconcileOnce(ctx, pl, req)
-		adopted = append(adopted, next.Adopted...)
+		taken = append(taken, next.Taken...)
 		settled := slices.Equal(next.Findings, report.Findings) && (!v.toEnd || next.written == report.written)
 		if report = next; settled {
 			break
 		}
 	}
-	report.Adopted = adopted
+	report.Taken = taken
 	return report, err
 }
 

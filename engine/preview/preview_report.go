@@ -31,8 +31,8 @@ type previewReport struct {
 // A Report has the decisions of one reconciliation, besides its writes.
 type Report struct {
 	Findings []access.Finding
-	// Adopted are the objects without an owner that the primary adopted.
-	Adopted []rules.Identity
+	// Taken are the objects that the primary adopted or extended.
+	Taken []access.Taken
 	// Deselected names the rules that no longer match the primary.
 	Deselected []string
 	// Orphans are objects that no rule renders and that stay, by onDelete: orphan.
@@ -52,7 +52,7 @@ func (r *Report) waits() bool {
 
 // previewed returns the report of a finished reconciliation.
 func (p *previewReport) previewed() Report {
-	report := Report{Adopted: p.Findings.Adopted, Paused: p.Self.Paused(), Terminating: p.Self.Terminating()}
+	report := Report{Taken: p.Findings.Taken, Paused: p.Self.Paused(), Terminating: p.Self.Terminating()}
 	for _, w := range p.Memory.Children {
 		if w.Object != nil {
 			report.written++

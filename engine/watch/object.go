@@ -40,7 +40,8 @@ type rare struct {
 	version  string                         // for a child: the apiVersion of our last apply, if it is another one
 }
 
-// A controller is what an object's owner reference to its controller says.
+// A controller is what an object's owner reference to its controller says. That of an object of others which
+// primaries extend is none of theirs, and not kept.
 type controller struct {
 	rules.Owner
 	apiVersion string
@@ -52,8 +53,8 @@ var _ runtime.Object = (*Object)(nil) // for client-go
 // over u, and removes managedFields and kubectl's last-applied annotation from it.
 func NewObject(u *unstructured.Unstructured, role Role) *Object {
 	o := &Object{marks: marksOf(u), content: u.Object}
-	o.keepController(u)
 	o.keepManagers(managedfields.ManagersOf(u.Object), role, u.GetAPIVersion())
+	o.keepController(u)
 	metadata := o.metadata()
 	delete(metadata, "managedFields")
 	if annotations, ok := metadata["annotations"].(map[string]any); ok {
@@ -63,7 +64,7 @@ func NewObject(u *unstructured.Unstructured, role Role) *Object {
 }
 
 func (o *Object) keepController(u *unstructured.Unstructured) {
-	if owner, exists := rules.ControllerOf(u.Object); exists {
+	if owner, exists := rules.ControllerOf(u.Object); exists && !o.marksExtended() {
 		metadata, _ := u.Object["metadata"].(map[string]any)
 		o.controller = &controller{owner, rules.ControllerVersion(metadata["ownerReferences"])}
 	}
@@ -182,8 +183,10 @@ func (o *Object) Fields() managedfields.Entry {
 }
 
 // HasOrphanedFields reports whether fields of a child belong to a manager that no longer
-// exists, see managedfields.ReleaseOrphanedFields.
-func (o *Object) HasOrphanedFields() bool { return o.rare != nil && o.rare.orphaned }
+// exists, see managedfields.ReleaseOrphanedFields. Those of an object that primaries extend may be fields of others.
+func (o *Object) HasOrphanedFields() bool {
+	return o.rare != nil && o.rare.orphaned && o.annotation(rules.AnnotationShared) != rules.SharedExtended
+}
 
 // Moves reports whether our last apply of a primary's status, for the manager managedfields.Manager, or
 // of a patch, was in another version of its kind. The next one moves the entry to the version of the rules.

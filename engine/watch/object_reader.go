@@ -54,6 +54,9 @@ func (r *objectReader) read() (*Object, error) {
 		return nil, err
 	}
 	o.content = content.Value.(map[string]any)
+	if o.controller != nil && o.marksExtended() {
+		o.controller = nil
+	}
 	return o, nil
 }
 

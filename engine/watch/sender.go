@@ -144,7 +144,7 @@ func (p Patch) fieldValidation() string {
 // objectOf returns an object as the watch caches it, as a copy.
 func (w *Watch) objectOf(u *unstructured.Unstructured) *Object {
 	o := &Object{marks: marksOf(u), content: w.Cached(u.Object)}
-	o.keepController(u)
 	o.keepManagers(managedfields.ManagersOf(u.Object), w.Role, u.GetAPIVersion())
+	o.keepController(u)
 	return o
 }

@@ -42,7 +42,28 @@ func (o *Object) ClaimedShares() []rules.Share { return rules.SharesOf(o.content
 // IsShared reports whether our own write marked the object as one that several primaries
 // may share, and no primary owns it alone.
 func (o *Object) IsShared() bool {
-	return o.annotation(rules.AnnotationShared) == "true" && o.Fields().Names(rules.AnnotationShared) && !o.exclusive()
+	return (o.wrote(rules.AnnotationShared, rules.SharedOwn) || o.marksExtended()) && !o.exclusive()
+}
+
+// Made reports whether it is known that reconcel has created an object of a primary, or has taken it over. Any other
+// one may be one of others, to which primaries have added fields: it stays when they go.
+func (o *Object) Made(primary rules.Owner) bool {
+	return o.ownedBy(primary) || o.wrote(rules.AnnotationShared, rules.SharedOwn) ||
+		o.wrote(rules.AnnotationCreated, "true")
+}
+
+// Extended reports whether the object is marked as one of others, to which primaries have added fields.
+func (o *Object) Extended() bool {
+	return o.annotation(rules.AnnotationShared) == rules.SharedExtended && !o.exclusive() &&
+		!o.wrote(rules.AnnotationCreated, "true")
+}
+
+// marksExtended reports whether our own write marked the object as one that primaries extend.
+func (o *Object) marksExtended() bool { return o.wrote(rules.AnnotationShared, rules.SharedExtended) }
+
+// wrote reports whether the object has an annotation with this value, by our own write.
+func (o *Object) wrote(annotation, value string) bool {
+	return o.annotation(annotation) == value && o.Fields().Names(annotation)
 }
 
 // AppliedShare reports whether an apply of ours set the annotation of an owner. The next

@@ -17,9 +17,9 @@ import (
 	"reconcel/rules"
 )
 
-// adopt takes over an object in exactly the state that was read.
+// adopt takes over an object, or extends it, in exactly the state that was read.
 func (p *ChildWriter) adopt(ctx context.Context, k ident.Kind, d *rules.Desired, w *access.Written,
-	existing *watch.Object) (decide.Step, error) {
+	existing *watch.Object, as outcome.Action) (decide.Step, error) {
 	if err := p.Reader.Confirm(ctx); err != nil {
 		return decide.Step{}, err
 	}
@@ -48,10 +48,12 @@ func (p *ChildWriter) adopt(ctx context.Context, k ident.Kind, d *rules.Desired,
 		w.Foreign = true // The next attempt reads the object first instead of creating it.
 		return decide.Step{}, p.Answers.NoteRejection(&w.Rejected, d.Hash, version, outcome.ExplainRejection(d, err, ""))
 	}
-	p.Journal.Did(outcome.Adopted, d, p.Trigger)
-	p.Events.Normal(p.Self, outcome.ReasonAdopted, "adopted "+d.Identity.String()+", which had no controller")
-	p.Findings.Adopts(d)
-	return decide.Step{Action: outcome.Adopted}, nil
+	p.Journal.Did(as, d, p.Trigger)
+	if as == outcome.Adopted {
+		p.Events.Normal(p.Self, outcome.ReasonAdopted, "adopted "+d.Identity.String()+", which had no controller")
+	}
+	p.Findings.Takes(d, as)
+	return decide.Step{Action: as}, nil
 }
 
 // outdatedReference reports whether the owner reference of an object that is not applied any more names

@@ -105,7 +105,7 @@ func (p *ChildWriter) ensure(ctx context.Context, d *rules.Desired) (decide.Step
 	w.Seen = w.Seen || next.Action == outcome.Unchanged || next.Action == outcome.Configured
 	// Another writer may have removed the labels of a done object that the watch selects.
 	vanished := next.Action == outcome.Unchanged && live == nil && d.Done != nil && (!w.Gone || w.UID == d.Done.UID)
-	if next.Action != outcome.Adopted && !vanished {
+	if !next.Action.TakesForeign() && !vanished {
 		return p.do(ctx, k, d, w, live, next)
 	}
 	existing, err := p.Reader.Get(ctx, k, d.Identity)
@@ -131,7 +131,7 @@ func (p *ChildWriter) ensureExisting(ctx context.Context, k ident.Kind, d *rules
 	now := p.Known(d, w, live)
 	now.Renew = true
 	next := Decide(d, live, now)
-	if next.Action != outcome.Adopted && next.Action != outcome.Skipped {
+	if !next.Action.TakesForeign() && next.Action != outcome.Skipped {
 		w.Foreign = false
 		live = watch.NewObject(existing, watch.Child)
 	}
@@ -171,8 +171,8 @@ func (p *ChildWriter) take(ctx context.Context, k ident.Kind, d *rules.Desired, 
 		return p.create(ctx, k, d, w)
 	case next.Action == outcome.Configured:
 		return p.update(ctx, k, d, w, live)
-	case next.Action == outcome.Adopted:
-		return p.adopt(ctx, k, d, w, live)
+	case next.Action.TakesForeign():
+		return p.adopt(ctx, k, d, w, live, next.Action)
 	case next.Action == outcome.Unchanged:
 		if fields := p.lateFields(d, live); len(fields) > 0 {
 			return next, p.repeatably(d, w, live, func() error { return p.setLate(ctx, k, d, w, live, fields) })

@@ -46,9 +46,9 @@ func (p *ChildWriter) prepareCreation(ctx context.Context, k ident.Kind, d *rule
 	if p.Reader.Overtaken() {
 		return nil, decide.Step{}, decide.ErrStale // The garbage collector would have to delete the object again.
 	}
-	if w.Foreign {
-		// The name was taken a moment ago and most likely still is: read before
-		// writing.
+	if w.Foreign || d.Child.Extends {
+		// The name was taken a moment ago and most likely still is, or an object of others is expected: read
+		// before writing.
 		existing, err := p.Reader.Get(ctx, k, d.Identity)
 		if err == nil {
 			became, err := p.ensureExisting(ctx, k, d, w, existing)

@@ -40,6 +40,8 @@ func Decide(d *rules.Desired, live *watch.Object, k Known) decide.Step {
 		return decide.Step{Action: outcome.Created}
 	case live.Terminating() || k.Deleted:
 		return decide.SkipFor(decide.ForDeletion) // No matter who owns it: the name becomes free.
+	case k.extendedBefore(d, live):
+		return decide.SkipFor(decide.ForName) // It would be deleted later, and is one of others.
 	case d.Child.Shared:
 		return decideShared(d, live, k)
 	case !k.owns(d, live):

@@ -34,6 +34,11 @@ func decideShared(d *rules.Desired, live *watch.Object, k Known) decide.Step {
 			return decide.SkipFor(decide.ForValues)
 		}
 		return decide.Step{Action: outcome.Shared}
+	case d.Child.Extends && k.extendable(live):
+		if len(d.Waits) > 0 {
+			return decide.SkipFor(decide.ForValues)
+		}
+		return decide.Step{Action: outcome.Extended}
 	case !k.owns(d, live):
 		return k.decideForeign(d, live)
 	case len(d.Waits) > 0 && !decide.CarriesRendering(live, d):
@@ -67,6 +72,24 @@ func (k *Known) decideJoined(d *rules.Desired, live *watch.Object, share rules.S
 func (k *Known) joinable(d *rules.Desired, o *watch.Object) bool {
 	return o.IsShared() && o.HasOwnLabel() && o.Rule() == d.Child.Rule.Name && o.Child() == d.Child.ID &&
 		!slices.ContainsFunc(o.Shares(), func(s rules.Share) bool { return s.Owner.Kind != k.Primary.Kind })
+}
+
+// extendable reports whether the object is one of others: no rule has made it, and the garbage collector is not about
+// to delete it with a former primary.
+func (k *Known) extendable(o *watch.Object) bool {
+	former, controlled := o.Controller()
+	_, marked := o.GetAnnotations()[rules.AnnotationOwner]
+	return !k.Ending && !o.HasOwnLabel() && !marked && len(o.ClaimedShares()) == 0 &&
+		!(controlled && (former.UID == k.Primary.UID || k.isFormer(former)))
+}
+
+// extendedBefore reports whether the object is one of others that an earlier version of the rule has extended.
+func (k *Known) extendedBefore(d *rules.Desired, o *watch.Object) bool {
+	if d.Child.Extends {
+		return false
+	}
+	_, joined := o.Share(k.Primary)
+	return o.Extended() || !d.Child.Shared && joined && !o.Made(k.Primary)
 }
 
 // share writes the primary's part of a shared object, and nothing else. The write needs no
@@ -117,7 +140,8 @@ func (a *Applier) partIn(d *rules.Desired) rules.Share {
 }
 
 // sharesToApply returns the annotations of owners for an apply: that of the primary, and those
-// of the others that an earlier apply set. The apply would remove them otherwise.
+// of the others that an earlier apply set. The apply would remove them otherwise. So would it remove
+// the mark of an object that reconcel has created.
 func (a *Applier) sharesToApply(d *rules.Desired, state *watch.Object) (fields []rules.FieldValue) {
 	parts := []rules.Share{a.partIn(d)}
 	if state != nil {
@@ -130,6 +154,10 @@ func (a *Applier) sharesToApply(d *rules.Desired, state *watch.Object) (fields [
 	for _, s := range parts {
 		fields = append(fields, rules.FieldValue{Path: []string{"metadata", "annotations", rules.ShareKey(s.Owner.UID)},
 			Value: s.Value()})
+	}
+	if d.Child.Extends && (state == nil || state.Made(a.Req)) {
+		fields = append(fields, rules.FieldValue{Path: []string{"metadata", "annotations", rules.AnnotationCreated},
+			Value: "true"})
 	}
 	return fields
 }
@@ -160,6 +188,9 @@ func (p *ChildWriter) settled(ctx context.Context, k ident.Kind, d *rules.Desire
 	now := p.Clock.Now()
 	if w.Dispute == nil {
 		w.Dispute = &decide.Dispute{Since: now}
+		if decide.Reports(p.Self, outcome.ReasonSharedDifferently) { // An earlier process has waited.
+			w.Dispute.Since = now.Add(-decide.SharingPatience)
+		}
 	}
 	e := &decide.SharingError{Object: d.Identity.String(), Others: others,
 		Patient: w.Dispute.Since.Add(decide.SharingPatience).Sub(now)}

@@ -38,6 +38,9 @@ func (r *templates) template(ch *syntax.Child, k *schema.Kind, sc *expr.TypedSco
 		p = r.all.root(k)
 	}
 	w := walker{walking: r.walking, sc: sc}
+	if ch.Extends() {
+		w.partial = partOfObject
+	}
 	outer := r.prefix
 	r.prefix += "template"
 	w.fields(ch.Template, p, "")

@@ -56,6 +56,9 @@ func (c *child) changesImmutable() {
 
 // insteadOfChange returns what to do about a field that the API server does not let change.
 func (c *child) insteadOfChange() string {
+	if c.Shares() {
+		return "leave the field to the object with ignoreFields"
+	}
 	if schema.Replaceable(c.gk) {
 		return "set onChange to replace or keep"
 	}

@@ -121,7 +121,7 @@ type Child struct {
 	Replicas  *source.Expr // nil: a single object, or one for each element
 	ReadyWhen *source.Expr
 	FailWhen  *source.Expr
-	IfExists  source.String // "", "fail", "adopt" or "share"
+	IfExists  source.String // "", "fail", "adopt", "share" or "extend"
 	OnChange  source.String // "", "apply", "replace", "keep" or "once"
 	OnDelete  source.String // "", "delete" or "orphan"
 	Order     source.String // "", "parallel" or "sequential"

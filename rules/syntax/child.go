@@ -69,7 +69,7 @@ var (
 				{If: requiresKeys("replicas"), Then: withName("generateName", "name"), Else: withName("name", "generateName")},
 				{If: requiresKeys("replicas"), Then: withKey("onChange", &source.Schema{Not: &source.Schema{Const: once}})},
 				{If: requiresKeys("maxObjects"), Else: withKey("replicas", upTo(usualObjects, &source.Schema{}))},
-				{If: aPod, Then: requiresKeys("onChange")},
+				{If: aPod, Then: &source.Schema{AnyOf: []*source.Schema{requiresKeys("onChange"), extends}}},
 				{If: inSequence, Then: withKey("maxUnavailable", nil)},
 				{If: shared, Then: &source.Schema{AllOf: []*source.Schema{
 					withKey("replicas", nil), withKey("generate", nil),
@@ -153,6 +153,8 @@ var (
 		{Text: "fail", Doc: "Leave it unchanged and report the conflict."},
 		{Text: "adopt", Doc: "Adopt it if it has no controller."},
 		{Text: share, Doc: "Share it with other primaries of the rule. It is deleted with the last of them."},
+		{Text: extend, Doc: "Like share, and an object of others gets the fields of the template. It loses them with the " +
+			"last primary, and stays."},
 	}
 	changes = source.Choices{
 		{Text: "apply", Doc: "Apply the change to the object."},
@@ -175,7 +177,7 @@ var orders = source.Choices{
 }
 
 const (
-	share         = "share"
+	share, extend = "share", "extend"
 	replace, keep = "replace", "keep"
 	once          = "once"
 	sequential    = "sequential"
@@ -192,7 +194,9 @@ var (
 	inSequence = &source.Schema{Required: []string{"order"},
 		Properties: source.Properties{{Name: "order", Value: &source.Schema{Const: sequential}}}}
 	shared = &source.Schema{Required: []string{"ifExists"},
-		Properties: source.Properties{{Name: "ifExists", Value: &source.Schema{Const: share}}}}
+		Properties: source.Properties{{Name: "ifExists", Value: &source.Schema{Enum: []string{share, extend}}}}}
+	extends = &source.Schema{Required: []string{"ifExists"},
+		Properties: source.Properties{{Name: "ifExists", Value: &source.Schema{Const: extend}}}}
 	kept = &source.Schema{Required: []string{"onChange"},
 		Properties: source.Properties{{Name: "onChange", Value: &source.Schema{Const: keep}}}}
 )
@@ -277,6 +281,12 @@ func readChild(v source.Value, sh *source.Shape, names *names) *Child {
 // applies reports whether a changed rendering is applied to the object.
 func (c *Child) applies() bool { return c.OnChange.Value == "" || c.OnChange.Value == "apply" }
 
+// Extends reports whether the object may be one of others, which gets the fields of the template.
+func (c *Child) Extends() bool { return c.IfExists.Value == extend }
+
+// Shares reports whether several primaries may have the same object.
+func (c *Child) Shares() bool { return c.IfExists.Value == share || c.Extends() }
+
 // namingOf returns how the objects of an entry get their names.
 func namingOf(t source.Table) naming {
 	_, replicas := t.Written("replicas")
@@ -293,7 +303,7 @@ func namingOf(t source.Table) naming {
 // checkShared rejects what cannot be shared. Each primary would have its own opinion of
 // when the object is replaced, of its place in a list, or of its password.
 func checkShared(v source.Value, t source.Table, c *Child) {
-	if c.IfExists.Value != share {
+	if !c.Shares() {
 		return
 	}
 	for _, w := range []struct {
@@ -308,7 +318,7 @@ func checkShared(v source.Value, t source.Table, c *Child) {
 		{"onChange", ": " + c.OnChange.Value, !c.applies(), "primaries could not tell whether they agree about the object"},
 	} {
 		if pos, written := t.Written(w.key); written && w.wrong {
-			v.ErrorAt(pos, "%s%s cannot be used together with ifExists: share: %s", w.key, w.value,
+			v.ErrorAt(pos, "%s%s cannot be used together with ifExists: %s: %s", w.key, w.value, c.IfExists.Value,
 				w.why).Hint = "remove one of them"
 		}
 	}

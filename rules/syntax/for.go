@@ -168,9 +168,9 @@ func readClusterAccount(v source.Value) Account {
 // rejectSharing records an error for each child of a rule for the cluster that is shared.
 func rejectSharing(rule source.Value, children []*Child) {
 	for _, c := range children {
-		if c.IfExists.Value == share {
-			rule.ErrorAt(c.IfExists.Pos, "ifExists: share is not possible with for: cluster: the rule has no primaries that "+
-				"could share an object").Hint = "remove it"
+		if c.Shares() {
+			rule.ErrorAt(c.IfExists.Pos, "ifExists: %s is not possible with for: cluster: the rule has no primaries that "+
+				"could share an object", c.IfExists.Value).Hint = "remove it"
 		}
 	}
 }

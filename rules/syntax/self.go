@@ -101,7 +101,7 @@ func (f *For) hasSelf(entry string, kind source.Pos, rule source.Value) bool {
 // changed.
 func (c *Child) checkPod(rule source.Value) {
 	kind := c.Template.At("kind").Literal()
-	if !c.changes && kind.Value == "Pod" && c.Template.At("apiVersion").Literal().Value == "v1" {
+	if !c.changes && !c.Extends() && kind.Value == "Pod" && c.Template.At("apiVersion").Literal().Value == "v1" {
 		rule.ErrorAt(kind.Pos, "%s: a Pod cannot be changed in place: say what to do", c.Entry).Hint =
 			"write onChange: replace, keep or once"
 	}

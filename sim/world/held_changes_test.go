@@ -365,7 +365,7 @@ func TestHeldSharedObjects(t *testing.T) {
 		{name: "many objects, which the last one keeps", before: strings.Replace(many, "ifExists", "onDelete: orphan\n    ifExists", 1), old: "range(12)", new: "range(0)", foos: 2, want: "map[one:12]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := &sharingWorld{t, load(t, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"+c.before), map[string]string{}}
+			w := shareBy(t, "apiVersion: reconcel.dev/v1alpha1\nkind: Rules\nrules:\n"+c.before)
 			for i := range c.foos {
 				w.create(fmt.Sprint("foo-", i), "")
 			}

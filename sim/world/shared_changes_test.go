@@ -51,7 +51,7 @@ func TestSharedObjectAndChangesOfItsRules(t *testing.T) {
 		"orphaned and deselected":            {[]string{replace("    ifExists", "    onDelete: orphan\n    ifExists"), strings.Replace(replace("    ifExists", "    onDelete: orphan\n    ifExists"), "kind: Foo,", "kind: Foo, when: 'false',", 1)}, "one: b", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &sharingWorld{t, load(t, head+c.rules[0]), map[string]string{}}
+			w := shareBy(t, head+c.rules[0])
 			w.create("a", "one")
 			w.create("b", "one")
 			settle(t, w.World)
@@ -113,7 +113,7 @@ func TestSharedObjectAndOtherWriters(t *testing.T) {
 	} {
 		for _, runs := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, running %v", name, runs), func(t *testing.T) {
-				w := &sharingWorld{t, load(t, sharedRules), map[string]string{}}
+				w := shareBy(t, sharedRules)
 				w.create("a", "one")
 				w.create("b", "one")
 				settle(t, w.World)
@@ -164,7 +164,7 @@ func (w *sharingWorld) key(foo string) string {
 func TestOthersAreNotShared(t *testing.T) {
 	for name, manager := range map[string]string{"a copy by a user": "someone", "an empty one": ""} {
 		t.Run(name, func(t *testing.T) {
-			w := &sharingWorld{t, load(t, sharedRules), map[string]string{}}
+			w := shareBy(t, sharedRules)
 			u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "one", "namespace": "default"}}}
 			if manager != "" {
 				u.SetLabels(map[string]string{rules.LabelRule: "shared-default", rules.LabelChild: "settings"})
@@ -196,7 +196,7 @@ func TestOthersAreNotShared(t *testing.T) {
 // TestSharedObjectOfAnotherInstallation gives a shared ConfigMap the mark of another
 // installation. Its rule is inactive then: no Foo joins or leaves.
 func TestSharedObjectOfAnotherInstallation(t *testing.T) {
-	w := &sharingWorld{t, load(t, sharedRules), map[string]string{}}
+	w := shareBy(t, sharedRules)
 	w.create("a", "one")
 	w.create("b", "one")
 	settle(t, w.World)

@@ -14,7 +14,7 @@ import (
 // TestSharedByTooMany leaves no room for one more annotation on a shared ConfigMap. The new Foo is
 // told, nothing else changes, and it joins when there is room.
 func TestSharedByTooMany(t *testing.T) {
-	w := &sharingWorld{t, load(t, sharedRules), map[string]string{}}
+	w := shareBy(t, sharedRules)
 	w.create("a", "one")
 	settle(t, w.World)
 	const note, room = "example.com/note", 50
@@ -49,7 +49,7 @@ func TestSharedAcrossNamespaces(t *testing.T) {
 		", namespaces: [default]", "", "  children:", "  allow: {clusterScoped: [{group: storage.k8s.io, kind: StorageClass}]}\n  children:",
 		"apiVersion: v1\n      kind: ConfigMap", "apiVersion: storage.k8s.io/v1\n      kind: StorageClass\n      provisioner: example.com/disk",
 		`data: {replicas: "${string(self.spec.replicas)}", kept: "yes"}`, `parameters: {replicas: "${string(self.spec.replicas)}"}`).Replace(sharedRules)
-	w := &sharingWorld{t, load(t, text), map[string]string{}}
+	w := shareBy(t, text)
 	foos := w.Cluster().Client("someone").Resource(fooResource)
 	for _, namespace := range []string{"default", "kube-public"} {
 		foo := &unstructured.Unstructured{Object: map[string]any{

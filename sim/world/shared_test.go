@@ -16,19 +16,24 @@ import (
 	"reconcel/rules"
 	"reconcel/sim/world"
 	"reconcel/test/race"
-	"reconcel/test/stories"
 )
 
 // A sharingWorld has Foos that share ConfigMaps, as their deploymentName says.
 type sharingWorld struct {
 	*testing.T
 	*world.World
-	foos map[string]string // name: the ConfigMap that it wants, or ""
+	foos    map[string]string // name: the ConfigMap that it wants, or ""
+	foreign []string          // ConfigMaps of others, which stay
 }
 
 func shareIn(t *testing.T) *sharingWorld {
 	t.Helper()
-	return &sharingWorld{t, loadWith(t, strings.ReplaceAll(stories.SharedRules, "NAMESPACE", "default"), world.Options{}), map[string]string{}}
+	return shareBy(t, sharedRules)
+}
+
+func shareBy(t *testing.T, rules string) *sharingWorld {
+	t.Helper()
+	return &sharingWorld{t, loadWith(t, rules, world.Options{}), map[string]string{}, nil}
 }
 
 func (w *sharingWorld) create(name, wants string) {
@@ -80,6 +85,9 @@ func (w *sharingWorld) shared() string {
 // wanted returns the same as the Foos want it.
 func (w *sharingWorld) wanted() string {
 	owners := map[string][]string{}
+	for _, name := range w.foreign {
+		owners[name] = nil
+	}
 	for foo, name := range w.foos {
 		if name != "" {
 			owners[name] = append(owners[name], foo)
@@ -125,52 +133,69 @@ func (w *sharingWorld) act(random *rand.Rand) (what, foo string) {
 
 // TestSharedByManyThatComeAndGo has 20 Foos come and go at random, with a controller that is
 // killed at each write in most of the rounds. A ConfigMap exists exactly while one of them wants it, and is
-// never created again while another one does.
+// never created again while another one does. One of others stays, and has the fields of the rule exactly while a
+// Foo wants it.
 func TestSharedByManyThatComeAndGo(t *testing.T) {
 	race.Skip(t)
 	steps := 120
 	if testing.Short() {
 		steps = 40
 	}
-	for seed := range uint64(3) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			random := rand.New(rand.NewPCG(seed, 1))
-			w := shareIn(t)
-			kills := 0
-			for range steps {
-				var acts []string
-				before := w.Cluster().ChangeCount()
-				stay := w.stay()
-				for range 1 + random.IntN(3) {
-					what, foo := w.act(random)
-					acts = append(acts, what+" "+foo)
-					for name := range stay {
-						stay[name] = slices.DeleteFunc(stay[name], func(other string) bool { return other == foo })
-					}
+	for _, mode := range []string{"share", "extend", "extend one of others"} {
+		for seed := range uint64(3) {
+			t.Run(fmt.Sprint(mode, " ", seed), func(t *testing.T) {
+				w := shareIn(t)
+				if mode != "share" {
+					w = shareBy(t, extendingRules)
 				}
-				kills += w.live(random)
-				if got, want := w.shared(), w.wanted(); got != want {
-					t.Fatalf("after %v there are\n%s\nwant\n%s", acts, got, want)
+				if mode == "extend one of others" {
+					w.put("one")
 				}
-				for _, c := range w.Cluster().Changes(before) {
-					if c.New == nil && c.Old.GetKind() == "ConfigMap" && len(stay[c.Old.GetName()]) > 0 {
-						t.Fatalf("after %v %s was deleted, which %v wanted all the time", acts, c.Old.GetName(), stay[c.Old.GetName()])
-					}
-				}
-			}
-			for name := range w.foos {
-				w.remove(name)
-			}
-			kills += w.live(random)
-			for _, o := range w.Objects() {
-				t.Errorf("%s %s is left: %v", o.GetKind(), o.GetName(), o.Object["metadata"])
-			}
-			if kills < steps {
-				t.Errorf("it was killed %d times only", kills)
-			}
-			t.Logf("killed %d times", kills)
-		})
+				w.comeAndGo(rand.New(rand.NewPCG(seed, 1)), steps)
+			})
+		}
 	}
+}
+
+func (w *sharingWorld) comeAndGo(random *rand.Rand, steps int) {
+	w.Helper()
+	kills := 0
+	for range steps {
+		var acts []string
+		before := w.Cluster().ChangeCount()
+		stay := w.stay()
+		for range 1 + random.IntN(3) {
+			what, foo := w.act(random)
+			acts = append(acts, what+" "+foo)
+			for name := range stay {
+				stay[name] = slices.DeleteFunc(stay[name], func(other string) bool { return other == foo })
+			}
+		}
+		kills += w.live(random)
+		if got, want := w.shared(), w.wanted(); got != want {
+			w.Fatalf("after %v there are\n%s\nwant\n%s", acts, got, want)
+		}
+		w.foreignAsWanted()
+		for _, c := range w.Cluster().Changes(before) {
+			if c.New == nil && c.Old.GetKind() == "ConfigMap" && len(stay[c.Old.GetName()]) > 0 {
+				w.Fatalf("after %v %s was deleted, which %v wanted all the time", acts, c.Old.GetName(), stay[c.Old.GetName()])
+			}
+		}
+	}
+	for name := range w.foos {
+		w.remove(name)
+	}
+	kills += w.live(random)
+	w.foreignAsWanted()
+	for _, o := range w.Objects() {
+		if !slices.Contains(w.foreign, o.GetName()) {
+			w.Errorf("%s %s is left: %v", o.GetKind(), o.GetName(), o.Object["metadata"])
+		}
+	}
+	if kills < steps {
+		w.Errorf("it was killed %d times only", kills)
+	}
+	w.Logf("killed %d times", kills)
 }
 
 // stay returns the owners of each ConfigMap.

@@ -45,9 +45,22 @@ func (p plan) maxRecovery() time.Duration {
 		return common + 36*time.Second
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
 		return common + 144*time.Second
-	default:
-		return common
 	}
+	if p.On == onWatches && p.Fault.Times > 1 {
+		return common + reflectorBackoff(p.Fault.Times)
+	}
+	return common
+}
+
+// reflectorBackoff is the longest time that client-go waits after so many lists of one kind have failed: 0.8 s after the
+// first, twice as long after each further one up to 30 s, and at random up to as long again
+// (k8s.io/client-go v0.37.2, tools/cache/reflector.go, defaultBackoffInit to defaultBackoffJitter).
+func reflectorBackoff(failures int) time.Duration {
+	wait := 800 * time.Millisecond
+	for range failures - 1 {
+		wait = min(2*wait, 30*time.Second)
+	}
+	return 2 * wait
 }
 
 // lastFault returns the time after which the run must recover.

@@ -16,6 +16,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"reconcel/rules"
 )
 
 // mendsEdits edits every child, and waits until it is repaired.
@@ -39,6 +41,10 @@ func (w *world) mendsDeletions(reference state) {
 	for _, u := range w.made() {
 		if finished(&u) {
 			w.Logf("%s is not deleted: it has finished, and is not created again", describe(&u))
+			continue
+		}
+		if marks := u.GetAnnotations(); marks[rules.AnnotationShared] == rules.SharedExtended && marks[rules.AnnotationCreated] == "" {
+			w.Logf("%s is not deleted: it is one of others, and would be another one", describe(&u))
 			continue
 		}
 		if live, err := w.live(&u); err != nil || live.GetUID() != u.GetUID() {

@@ -349,4 +349,13 @@ var table = []example{
 		disturbances: []update{{"Deployment", "web", `{"spec":{"replicas":2}}`, nil}},
 		patched:      []string{"deployments"},
 	},
+	{
+		name:      "extend",
+		setup:     []string{"cluster.yaml"},
+		resources: []string{"addition.yaml"},
+		kept:      []string{"configmaps"},
+		ready:     settingsHave("the certificates of the company"),
+		updates:   []update{{"ConfigMap", "corporate-ca", `{"data":{"ca.crt":"newer"}}`, settingsHave("newer")}},
+		story:     extendStory,
+	},
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"reconcel/cli/internal/dryrun"
+	"reconcel/engine/access"
 	"reconcel/engine/decide"
 	"reconcel/engine/managedfields"
 	"reconcel/engine/outcome"
@@ -197,17 +198,41 @@ func (p *Primary) explain(c *Change, w *written) {
 	case c.Action == outcome.Created && w.first.Unasked:
 		c.Reason = "its namespace does not exist yet: shown without what the API server adds"
 	case c.Action == outcome.Created:
-	case c.Part == "" && slices.ContainsFunc(p.Report.Adopted,
-		func(id rules.Identity) bool { return c.Object == ObjectWithID(id) }):
-		c.Action, c.Reason = outcome.Adopted, "it has no controller"
-		if p.rules.ForCluster() {
-			c.Reason = "no other resource or rule has it"
-		}
+	case c.Part == "" && p.takes(c):
+	case c.withdraws(w):
+		c.Action, c.Reason = outcome.Left, "it is an object of others and stays, without the fields of the rule"
 	default:
 		if _, leaves, found := shareSent(w.last); found {
 			c.explainShare(w, leaves)
 		}
 	}
+}
+
+// takes explains the first write of an object that reconcel has not created, and reports whether it is one.
+func (p *Primary) takes(c *Change) bool {
+	at := slices.IndexFunc(p.Report.Taken, func(t access.Taken) bool { return c.Object == ObjectWithID(t.ID) })
+	if at < 0 {
+		return false
+	}
+	c.Action = p.Report.Taken[at].As
+	switch {
+	case c.Action == outcome.Extended:
+		c.Reason = "others have it, and it gets the fields of the template"
+	case p.rules.ForCluster():
+		c.Reason = "no other resource or rule has it"
+	default:
+		c.Reason = "it has no controller"
+	}
+	return true
+}
+
+// withdraws reports whether a write removes the fields of a rule from an object of others.
+func (c *Change) withdraws(w *written) bool {
+	if w.first.Before == nil || w.last.After == nil || c.Part != "" {
+		return false
+	}
+	return w.first.Before.GetAnnotations()[rules.AnnotationShared] == rules.SharedExtended &&
+		w.last.After.GetAnnotations()[rules.AnnotationShared] == ""
 }
 
 // explainShare sets the action of a write of an owner's part in a shared object.

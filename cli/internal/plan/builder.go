@@ -92,6 +92,9 @@ func (b *builder) change(c *change.Change, counted map[change.Object]bool) {
 }
 
 func (b *builder) count(o change.Object, action outcome.Action) {
+	if action == outcome.Extended {
+		action = outcome.Configured
+	}
 	for _, c := range columns {
 		if c.action != action {
 			continue
@@ -171,7 +174,7 @@ const mostGroups = 500
 // group adds a change to its group.
 func (b *builder) group(c *change.Change, action outcome.Action) {
 	var changed []fields.Change
-	if action == outcome.Configured || action == outcome.Replaced || action == outcome.Adopted {
+	if action == outcome.Configured || action == outcome.Replaced || action.TakesForeign() {
 		changed = fields.Changed(c.Before, c.After)
 	}
 	risk := riskOf(c)

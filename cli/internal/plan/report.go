@@ -57,7 +57,7 @@ type KindCount struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Created    int    `json:"created"`
-	Configured int    `json:"configured"`
+	Configured int    `json:"configured"` // also those that are extended
 	Replaced   int    `json:"replaced"`
 	Adopted    int    `json:"adopted"`
 	Deleted    int    `json:"deleted"`

@@ -35,7 +35,8 @@ type Object struct {
 	Replaced, Kept    bool
 	JobOnce, OnceOnly bool // it is not made again when it is gone
 	Sequential        bool
-	Shared, Adopted   bool
+	Shared, Extended  bool
+	Adopted           bool
 	Orphaned          bool
 	Timeout           Text // of an entry of finalize
 }
@@ -143,7 +144,8 @@ func (v *ruleView) object(c *rules.Child) Object {
 		Ready: v.readiness(c, src), Failed: v.condition(src.FailWhen), Generated: enumerate("and", codes(c.GeneratedKeys())),
 		Replaced: c.Replaces(), Kept: c.OnChange == rules.Keep,
 		JobOnce: c.IsJob() && c.Remembers(), OnceOnly: c.OnChange == rules.Once && !c.IsJob(),
-		Sequential: c.Sequential, Shared: c.Shared, Adopted: c.Adopt, Orphaned: c.OnDelete == rules.Orphan,
+		Sequential: c.Sequential, Shared: c.Shared, Extended: c.Extends,
+		Adopted: c.Adopt, Orphaned: c.OnDelete == rules.Orphan,
 	}
 	var with, ignored []Markdown
 	for _, id := range v.from.ExcludedWith[src] {
