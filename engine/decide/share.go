@@ -35,8 +35,8 @@ func ShareBody(uid types.UID, version string, owner types.UID, value any) ([]byt
 }
 
 // WithdrawalBodies returns the bodies of the writes that remove what reconcel has written to an object of others, for
-// the state that was read: of an apply that leaves nothing but marks, which is nil if there is nothing else, and of a merge
-// patch that removes the marks.
+// the state that was read: of an apply that leaves nothing but marks, which is nil if there is nothing else, and of a
+// merge patch that removes the marks.
 func WithdrawalBodies(gvk schema.GroupVersionKind, o *watch.Object) (fields, marks []byte, err error) {
 	var kept unstructured.Unstructured
 	if o.Rule() != "" {
