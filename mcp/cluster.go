@@ -46,6 +46,9 @@ const withheld = "d2l0aGhlbGQ="
 func (s *server) lend(ctx context.Context, use func(kubeconfig string) error) error {
 	where := clientcmd.NewDefaultClientConfigLoadingRules()
 	where.ExplicitPath = s.kubeconfig
+	if err := s.isElsewhere(where); err != nil {
+		return err
+	}
 	client := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(where,
 		&clientcmd.ConfigOverrides{CurrentContext: s.context})
 	config, err := client.ClientConfig()
@@ -93,6 +96,25 @@ func (s *server) lend(ctx context.Context, use func(kubeconfig string) error) er
 		return err
 	}
 	return use(file)
+}
+
+// isElsewhere returns an error for a kubeconfig in the folder: whoever writes there could name programs in it, which
+// client-go runs, or files, which it sends to a server of their choice.
+func (s *server) isElsewhere(where *clientcmd.ClientConfigLoadingRules) error {
+	for _, file := range append([]string{where.ExplicitPath}, where.Precedence...) {
+		path, err := filepath.Abs(file)
+		if file == "" || err != nil {
+			continue
+		}
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			path = target
+		}
+		if in, err := filepath.Rel(s.folder, path); err == nil && filepath.IsLocal(in) {
+			return fmt.Errorf("the kubeconfig %s is in the folder %s, where others may change it: move it out of there",
+				path, s.folder)
+		}
+	}
+	return nil
 }
 
 // An identity is the certificate of the ports that this process opens, and its authority as PEM.
@@ -245,7 +267,8 @@ func withhold(answer *http.Response) error {
 	return nil
 }
 
-// withholdData replaces the values of a Secret. The names of its keys stay. kubectl's annotation has the values, too.
+// withholdData replaces the values of a Secret, and those of its annotations but reconcel's: tools keep whole manifests
+// in them. The names of keys stay.
 func withholdData(secret map[string]any) {
 	for field, value := range map[string]string{"data": withheld, "stringData": "withheld"} {
 		values, _ := secret[field].(map[string]any)
@@ -255,5 +278,9 @@ func withholdData(secret map[string]any) {
 	}
 	metadata, _ := secret["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
-	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
+	for key := range annotations {
+		if domain, _, _ := strings.Cut(key, "/"); domain != "reconcel.dev" && !strings.HasSuffix(domain, ".reconcel.dev") {
+			annotations[key] = "withheld"
+		}
+	}
 }

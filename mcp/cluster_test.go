@@ -125,6 +125,30 @@ func TestKubeconfigThatIsWrong(t *testing.T) {
 	}
 }
 
+// TestKubeconfigInTheFolder is about a kubeconfig that whoever writes files for the tools could change.
+func TestKubeconfigInTheFolder(t *testing.T) {
+	t.Parallel()
+	here, outside := folder(t.TempDir()), folder(t.TempDir())
+	const text = "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}]\n" +
+		"users: [{name: a, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: touch, args: [ran], interactiveMode: Never}}}]\n" +
+		"contexts: [{name: a, context: {cluster: a, user: a}}]\ncurrent-context: a\n"
+	here.write(t, "sub/config", text)
+	link := filepath.Join(string(outside), "link")
+	if err := os.Symlink(filepath.Join(string(here), "sub/config"), link); err != nil {
+		t.Fatal(err)
+	}
+	within, err := absolute(string(here))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{filepath.Join(string(here), "sub/config"), link} {
+		s := &server{folder: within, kubeconfig: path}
+		if err := s.lend(t.Context(), func(string) error { return nil }); err == nil || !strings.Contains(err.Error(), "is in the folder") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
 // TestUpgradeIsRefused asks for another protocol, which HTTP/1.1 allows.
 func TestUpgradeIsRefused(t *testing.T) {
 	t.Parallel()

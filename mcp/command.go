@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -76,7 +77,10 @@ func (s *server) reconcel(ctx context.Context, kubeconfig string, args ...string
 	// The environment of this process has credentials that reconcel does not need.
 	cmd.Env = []string{"RECONCEL_READ_WITHIN=" + s.folder, "PWD=" + s.folder, "HOME=" + home, "TMPDIR=" + home,
 		"KUBECONFIG=" + kubeconfig, "NO_COLOR=1", "PATH=" + os.Getenv("PATH"), "GOMEMLIMIT=1GiB"}
+	endWithUs(cmd)
+	runtime.LockOSThread() // The program ends with the thread that has started it.
 	err = cmd.Run()
+	runtime.UnlockOSThread()
 	result := printed{out.kept.String(), strings.TrimSpace(notes.kept.String()), cmd.ProcessState.ExitCode()}
 	var exit *exec.ExitError
 	switch {

@@ -11,8 +11,8 @@ type validateInput struct {
 
 func validate(in validateInput) *call {
 	c := command("validate", "--verbose")
-	c.flag("rules", in.Rules...)
-	c.flag("crd", in.CRDs...)
+	c.files("rules", in.Rules...)
+	c.files("crd", in.CRDs...)
 	c.set("strict", in.Strict)
 	c.flag("output", in.Output)
 	return c.end()
@@ -42,11 +42,11 @@ type evalInput struct {
 
 func eval(in evalInput) *call {
 	c := command("eval")
-	c.flag("resources", in.Resource)
-	c.flag("rules", in.Rules...)
+	c.files("resources", in.Resource)
+	c.files("rules", in.Rules...)
 	c.flag("rule", in.Rule)
-	c.flag("crd", in.CRDs...)
-	c.flag("observed", in.Observed...)
+	c.files("crd", in.CRDs...)
+	c.files("observed", in.Observed...)
 	c.flag("time", in.Time)
 	c.flag("output", in.Output)
 	return c.end(in.Expression)
@@ -63,10 +63,10 @@ type renderInput struct {
 
 func render(in renderInput) *call {
 	c := command("render")
-	c.flag("rules", in.Rules...)
-	c.flag("resources", in.Resources...)
-	c.flag("crd", in.CRDs...)
-	c.flag("observed", in.Observed...)
+	c.files("rules", in.Rules...)
+	c.files("resources", in.Resources...)
+	c.files("crd", in.CRDs...)
+	c.files("observed", in.Observed...)
 	c.flag("time", in.Time)
 	c.flag("output", in.Output)
 	return c.end()
@@ -102,9 +102,9 @@ type planInput struct {
 func plan(in planInput) *call {
 	c := command("plan", "--no-dry-run")
 	c.cluster = true
-	c.flag("rules", in.Rules...)
-	c.flag("against", in.Against...)
-	c.flag("crd", in.CRDs...)
+	c.files("rules", in.Rules...)
+	c.files("against", in.Against...)
+	c.files("crd", in.CRDs...)
 	c.flag("installation", in.Installation)
 	c.flag("output", in.Output)
 	return c.end()
@@ -143,10 +143,10 @@ func why(in whyInput) *call {
 	c.cluster = len(in.Resources) == 0
 	c.flag("condition", in.Condition)
 	c.flag("namespace", in.Namespace)
-	c.flag("rules", in.Rules...)
-	c.flag("crd", in.CRDs...)
-	c.flag("resources", in.Resources...)
-	c.flag("observed", in.Observed...)
+	c.files("rules", in.Rules...)
+	c.files("crd", in.CRDs...)
+	c.files("resources", in.Resources...)
+	c.files("observed", in.Observed...)
 	c.flag("output", in.Output)
 	return c.end(in.Object, in.Path)
 }
@@ -162,7 +162,7 @@ func tree(in treeInput) *call {
 	c := command("tree")
 	c.cluster = true
 	c.flag("namespace", in.Namespace)
-	c.flag("rules", in.Rules...)
+	c.files("rules", in.Rules...)
 	c.flag("output", in.Output)
 	return c.end(in.Object)
 }

@@ -59,8 +59,9 @@ func run(args []string) error {
 	if s.program, err = findReconcel(); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	s.ending = ctx
 	err = s.protocol(version()).Run(ctx, &mcp.StdioTransport{MaxLineLength: mostInput})
 	if ctx.Err() != nil {
 		return nil

@@ -159,7 +159,7 @@ func (c *cluster) seen() []string {
 func newCluster(t *testing.T, f folder) *cluster {
 	t.Helper()
 	own := folder(t.TempDir())
-	annotated := `{"kubectl.kubernetes.io/last-applied-configuration": "{\"stringData\":{\"password\":\"` + password + `\"}}"}`
+	annotated := `{"kubectl.kubernetes.io/last-applied-configuration": "{\"stringData\":{\"password\":\"` + password + `\"}}", "other.example.com/applied": "` + password + `"}`
 	own.write(t, "objects.yaml", websiteText+"---\napiVersion: v1\nkind: Secret\nmetadata: {name: password, namespace: default, annotations: "+
 		annotated+"}\nstringData: {password: "+password+"}\n")
 	direct := filepath.Join(string(own), "kubeconfig")

@@ -18,10 +18,16 @@ type server struct {
 	context    string        // of the kubeconfig, or ""
 	timeout    time.Duration // of one call
 	turns      chan struct{} // as many calls as it has places run at a time
+	places     chan struct{} // as many calls as it has places run or wait
+	//nolint:containedctx // The SDK gives calls a context that does not end with the program.
+	ending context.Context
 }
 
-// atOnce is how many calls run at a time. The others wait.
-const atOnce = 2
+const (
+	atOnce       = 2        // calls run at a time; the others wait
+	mostCalls    = 100      // run or wait
+	mostArgument = 64 << 10 // bytes
+)
 
 const instructions = `reconcel runs Kubernetes controllers that are written as rules, in YAML and CEL.
 All tools only read. Files are named relative to the working folder.
@@ -33,7 +39,7 @@ To write a CRD, to approve a change or to apply rules, ask the user to run recon
 
 // protocol returns the server with its tools.
 func (s *server) protocol(version string) *mcp.Server {
-	s.turns = make(chan struct{}, atOnce)
+	s.turns, s.places = make(chan struct{}, atOnce), make(chan struct{}, mostCalls)
 	p := mcp.NewServer(&mcp.Implementation{Name: "reconcel-mcp", Title: "reconcel", Version: version},
 		&mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}})
 	add(s, p, "validate", `Check rules, without a cluster: all mistakes with their positions, and what to write instead.
@@ -82,6 +88,16 @@ func (c *call) flag(name string, values ...string) {
 	}
 }
 
+// files adds a flag for each file. reconcel splits the values of such flags at commas, unless they are quoted.
+func (c *call) files(name string, paths ...string) {
+	for _, path := range paths {
+		if strings.ContainsAny(path, ",\"\r\n") {
+			path = `"` + strings.ReplaceAll(path, `"`, `""`) + `"`
+		}
+		c.flag(name, path)
+	}
+}
+
 // set adds a flag if it is wanted.
 func (c *call) set(name string, wanted bool) {
 	if wanted {
@@ -106,6 +122,15 @@ func add[In any](s *server, p *mcp.Server, name, description string, callOf func
 	mcp.AddTool(p, &mcp.Tool{Name: name, Description: description,
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}},
 		func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+			ctx, stop := context.WithCancel(ctx)
+			defer stop()
+			defer context.AfterFunc(s.ending, stop)()
+			select {
+			case s.places <- struct{}{}:
+				defer func() { <-s.places }()
+			default:
+				return answer(printed{}, fmt.Errorf("%d calls run or wait: wait for their answers", mostCalls)), nil, nil
+			}
 			select {
 			case s.turns <- struct{}{}:
 				defer func() { <-s.turns }()
@@ -121,6 +146,9 @@ func add[In any](s *server, p *mcp.Server, name, description string, callOf func
 func (s *server) run(ctx context.Context, c *call) (result printed, err error) {
 	if i := slices.IndexFunc(c.args, func(arg string) bool { return strings.ContainsRune(arg, 0) }); i >= 0 {
 		return result, fmt.Errorf("%q contains a zero byte", c.args[i])
+	}
+	if i := slices.IndexFunc(c.args, func(arg string) bool { return len(arg) > mostArgument }); i >= 0 {
+		return result, fmt.Errorf("%.20q… has more than %d KiB: write it into a file of rules", c.args[i], mostArgument>>10)
 	}
 	if !c.cluster {
 		return s.reconcel(ctx, "", c.args...)

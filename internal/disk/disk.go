@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
@@ -39,6 +40,41 @@ func (e OutsideError) Error() string {
 	return fmt.Sprintf("is outside of %s, and %s allows no other files", e.Folder, EnvWithin)
 }
 
+// mostWithin is the maximum size of a file in the folder that EnvWithin names, in bytes.
+const mostWithin = 8 << 20
+
+// regular returns an error unless a path in a folder leads to a folder, or to a file of a moderate size. To open a pipe
+// would wait for a writer.
+func regular(root *os.Root, path string) error {
+	info, err := root.Stat(path)
+	switch {
+	case err != nil:
+		return explained(root, err)
+	case info.IsDir():
+		return nil
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("is neither a file nor a folder, and %s allows nothing else", EnvWithin)
+	case info.Size() > mostWithin:
+		return fmt.Errorf("has more than %d MiB, and %s allows no larger files", mostWithin>>20, EnvWithin)
+	}
+	return nil
+}
+
+// LeadsOut reports whether an error of an os.Root is that of a link which leads out of it, or is absolute. The package
+// os exports no value for it.
+func LeadsOut(err error) bool {
+	return err != nil && strings.HasSuffix(err.Error(), "path escapes from parent")
+}
+
+// explained replaces the error of a link that leads out of a folder.
+func explained(root *os.Root, err error) error {
+	if LeadsOut(err) {
+		return fmt.Errorf("leads out of %s by a link, or by one with an absolute path, and %s allows only relative "+
+			"links in it", root.Name(), EnvWithin)
+	}
+	return err
+}
+
 // locate returns the folder that limits what is read, and the path in it. Without a limit, the folder is nil.
 func locate(path string) (*os.Root, string, error) {
 	root, err := within()
@@ -65,7 +101,8 @@ func Stat(path string) (fs.FileInfo, error) {
 	case root == nil:
 		return os.Stat(path)
 	}
-	return root.Stat(in)
+	info, err := root.Stat(in)
+	return info, explained(root, err)
 }
 
 // Open opens a file to read it, as os.Open does.
@@ -76,6 +113,9 @@ func Open(path string) (*os.File, error) {
 		return nil, err
 	case root == nil:
 		return os.Open(path)
+	}
+	if err := regular(root, in); err != nil {
+		return nil, err
 	}
 	return root.Open(in)
 }
@@ -89,7 +129,8 @@ func OpenRoot(path string) (*os.Root, error) {
 	case root == nil:
 		return os.OpenRoot(path)
 	}
-	return root.OpenRoot(in)
+	below, err := root.OpenRoot(in)
+	return below, explained(root, err)
 }
 
 // ReadFile returns the content of a file, as os.ReadFile does.
@@ -100,6 +141,9 @@ func ReadFile(path string) ([]byte, error) {
 		return nil, err
 	case root == nil:
 		return os.ReadFile(path)
+	}
+	if err := regular(root, in); err != nil {
+		return nil, err
 	}
 	return root.ReadFile(in)
 }

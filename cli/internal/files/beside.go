@@ -76,6 +76,8 @@ func (r Reader) readBeside(folder, path string) ([]byte, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("there is no such file in the folder of the rules: %s", folder)
+	case disk.LeadsOut(err):
+		return nil, fmt.Errorf("a link leads out of the folder of the rules, or is absolute: %s", folder)
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():

@@ -78,9 +78,9 @@ func TestFilesBesideRules(t *testing.T) {
 		"sub/../../secret.txt":               {Wrong: leaves},
 		filepath.Join(outside, "secret.txt"): {Wrong: leaves},
 		"":                                   {Wrong: leaves},
-		"out.txt":                            {Wrong: "path escapes from parent"},
-		"absolute.txt":                       {Wrong: "path escapes from parent"},
-		"up/secret.txt":                      {Wrong: "path escapes from parent"},
+		"out.txt":                            {Wrong: "a link leads out of the folder of the rules, or is absolute: " + folder},
+		"absolute.txt":                       {Wrong: "a link leads out of the folder of the rules, or is absolute: " + folder},
+		"up/secret.txt":                      {Wrong: "a link leads out of the folder of the rules, or is absolute: " + folder},
 	} {
 		want.Path = path
 		if got := readingFile(t, in("rules.yaml"), path); got != want {
