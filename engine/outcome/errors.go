@@ -60,9 +60,14 @@ type ConflictError struct {
 	Object    string // Kind/namespace/name
 	Holder    string
 	Adoptable bool // the rule could take it over
+	Extended  bool // an earlier version of the rule extended it
 }
 
 func (e *ConflictError) Error() string {
+	if e.Extended {
+		return e.Object + " was created by others, and an earlier version of the rule extended it; set ifExists: extend, " +
+			"or remove the child first"
+	}
 	remedy := "delete or rename it"
 	if e.Adoptable {
 		remedy += ", or set ifExists: adopt"

@@ -40,8 +40,8 @@ type rare struct {
 	version  string                         // for a child: the apiVersion of our last apply, if it is another one
 }
 
-// A controller is what an object's owner reference to its controller says. That of an object of others which
-// primaries extend is none of theirs, and not kept.
+// A controller is the controlling owner reference of an object. It is not kept for an extended object, because it
+// names no primary.
 type controller struct {
 	rules.Owner
 	apiVersion string
@@ -183,7 +183,7 @@ func (o *Object) Fields() managedfields.Entry {
 }
 
 // HasOrphanedFields reports whether fields of a child belong to a manager that no longer
-// exists, see managedfields.ReleaseOrphanedFields. Those of an object that primaries extend may be fields of others.
+// exists, see managedfields.ReleaseOrphanedFields. In an extended object, they may be fields of others.
 func (o *Object) HasOrphanedFields() bool {
 	return o.rare != nil && o.rare.orphaned && o.annotation(rules.AnnotationShared) != rules.SharedExtended
 }

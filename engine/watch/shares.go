@@ -45,14 +45,14 @@ func (o *Object) IsShared() bool {
 	return (o.wrote(rules.AnnotationShared, rules.SharedOwn) || o.marksExtended()) && !o.exclusive()
 }
 
-// Made reports whether it is known that reconcel has created an object of a primary, or has taken it over. Any other
-// one may be one of others, to which primaries have added fields: it stays when they go.
+// Made reports whether reconcel certainly created the object for a primary, or adopted it. Others may have created
+// any other object: it stays when its primaries are deleted.
 func (o *Object) Made(primary rules.Owner) bool {
 	return o.ownedBy(primary) || o.wrote(rules.AnnotationShared, rules.SharedOwn) ||
 		o.wrote(rules.AnnotationCreated, "true")
 }
 
-// Extended reports whether the object is marked as one of others, to which primaries have added fields.
+// Extended reports whether the object is marked as one that others created and primaries extend.
 func (o *Object) Extended() bool {
 	return o.annotation(rules.AnnotationShared) == rules.SharedExtended && !o.exclusive() &&
 		!o.wrote(rules.AnnotationCreated, "true")

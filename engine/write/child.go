@@ -200,6 +200,9 @@ func (p *ChildWriter) repeatably(d *rules.Desired, w *access.Written, live *watc
 func (p *ChildWriter) foreign(d *rules.Desired, o *watch.Object, w *access.Written) (decide.Step, error) {
 	w.Foreign = true
 	now, holder := Known{Primary: p.Req}, o.Holder()
+	if now.extendedBefore(d, o) {
+		return decide.Step{}, &outcome.ConflictError{Object: d.Identity.String(), Holder: holder, Extended: true}
+	}
 	if owner, marked := rules.AnnotatedOwner(o.DeepCopy().Object); marked && now.isFormer(owner) {
 		holder = fmt.Sprintf("owned by an earlier %s of the same name, with the UID %s", p.Req, owner.UID)
 	}

@@ -74,8 +74,8 @@ func (k *Known) joinable(d *rules.Desired, o *watch.Object) bool {
 		!slices.ContainsFunc(o.Shares(), func(s rules.Share) bool { return s.Owner.Kind != k.Primary.Kind })
 }
 
-// extendable reports whether the object is one of others: no rule has made it, and the garbage collector is not about
-// to delete it with a former primary.
+// extendable reports whether others created the object, and the garbage collector is not about to delete it with a
+// former primary.
 func (k *Known) extendable(o *watch.Object) bool {
 	former, controlled := o.Controller()
 	_, marked := o.GetAnnotations()[rules.AnnotationOwner]
@@ -83,9 +83,9 @@ func (k *Known) extendable(o *watch.Object) bool {
 		!(controlled && (former.UID == k.Primary.UID || k.isFormer(former)))
 }
 
-// extendedBefore reports whether the object is one of others that an earlier version of the rule has extended.
+// extendedBefore reports whether an earlier version of the rule extended an object that others created.
 func (k *Known) extendedBefore(d *rules.Desired, o *watch.Object) bool {
-	if d.Child.Extends {
+	if _, controlled := o.Controller(); controlled || d.Child.Extends {
 		return false
 	}
 	_, joined := o.Share(k.Primary)

@@ -1,6 +1,7 @@
 package world_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -125,6 +126,9 @@ func TestExtendedObjectAndChangesOfItsRules(t *testing.T) {
 			}
 			if got := condition(w.Cluster().Find(fooKind, "default", "a"), "Ready"); c.ready != "" && got != c.ready {
 				t.Errorf("a is Ready %s, want %s", got, c.ready)
+			}
+			if foo := w.Cluster().Find(fooKind, "default", "a"); strings.Contains(fmt.Sprint(foo.Object["status"]), "delete") {
+				t.Errorf("it advises to delete an object of others: %v", foo.Object["status"])
 			}
 			w.remove("a")
 			w.remove("b")

@@ -231,8 +231,9 @@ func (c *Change) withdraws(w *written) bool {
 	if w.first.Before == nil || w.last.After == nil || c.Part != "" {
 		return false
 	}
-	return w.first.Before.GetAnnotations()[rules.AnnotationShared] == rules.SharedExtended &&
-		w.last.After.GetAnnotations()[rules.AnnotationShared] == ""
+	before, after := w.first.Before.GetAnnotations(), w.last.After.GetAnnotations()
+	return before[rules.AnnotationShared] == rules.SharedExtended && before[rules.AnnotationApplied] != "" &&
+		after[rules.AnnotationApplied] == ""
 }
 
 // explainShare sets the action of a write of an owner's part in a shared object.
