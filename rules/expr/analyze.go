@@ -149,7 +149,7 @@ func (a *analyzer) call(e ast.Expr) *Shape {
 			s = joinShapes(s, arg)
 		}
 		return s
-	case name == overloads.Size || name == "hasValue":
+	case readsExtent(name):
 		return (*Shape)(nil).with(args[0].extent())
 	case name == operators.In:
 		return Computed(args[0]).with(args[1].members())
@@ -162,6 +162,9 @@ func (a *analyzer) call(e ast.Expr) *Shape {
 	}
 	return Computed(args...)
 }
+
+// readsExtent reports whether a function reads no more of a value than whether it exists, and how many elements it has.
+func readsExtent(function string) bool { return function == overloads.Size || function == "hasValue" }
 
 func (a *analyzer) index(e ast.Expr, operand, keys *Shape) *Shape {
 	key := e.AsCall().Args()[1]

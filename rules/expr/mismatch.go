@@ -97,7 +97,11 @@ func argumentsOf(frame *interpreter.ExecutionFrame,
 func explainMismatch(v ref.Val, node int64, of ast.CallExpr, values []ref.Val) ref.Val {
 	var got []string
 	for _, value := range values {
-		got = append(got, typeName(value))
+		name := typeName(value)
+		if readsExtent(of.FunctionName()) { // A cache may have other elements than the cluster.
+			name, _, _ = strings.Cut(name, " of ")
+		}
+		got = append(got, name)
 	}
 	s := signature{args: got}
 	if of.IsMemberFunction() && len(got) > 0 {
