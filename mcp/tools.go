@@ -34,7 +34,8 @@ All tools only read. Files are named relative to the working folder.
 Write rules in this order, and do not go on while a step fails: an example resource, rules.yaml, validate, render,
 tests.yaml, test, plan. explain documents each key, function and check: ask it before you guess.
 In a cluster, begin with status, then tree for one resource, then why for one field, object or condition.
-Data of Secrets is withheld. What is computed from it shows values for "withheld" instead.
+Data of Secrets is withheld. What is computed from it shows values for "withheld" instead, so that plan and why say
+that it is about to change, although it is not.
 To write a CRD, to approve a change or to apply rules, ask the user to run reconcel or kubectl.`
 
 // protocol returns the server with its tools.
