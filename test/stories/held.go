@@ -50,7 +50,7 @@ func tellHeld(stage *Stage) {
 
 	// 12 of 20 would be deleted, and the others would change.
 	s.Reload(heldWith(4, "two"))
-	first := s.held("12", "20")
+	first := s.held("12 of 20")
 	s.has("nothing to be deleted", 20, "one")
 	s.remove("a-9")
 	s.has("the rule to be reconciled as it was", 20, "one")
@@ -67,7 +67,7 @@ func tellHeld(stage *Stage) {
 	s.Restart()
 	s.has("the approval of another change to do nothing", 22, "one")
 	s.Reload(heldWith(3, "three"))
-	second := s.held("14", "22")
+	second := s.held("14 of 22")
 	if err := s.installation().Approve(s.Context, first); !errors.Is(err, inventory.ErrNotHeld) {
 		s.Errorf("the approval of an earlier change: %v", err)
 	}
